@@ -1,0 +1,2 @@
+//! The command-line program of cgcmarl.
+fn main() {}

@@ -1,0 +1,82 @@
+//! What a user can cause: every mistake of theirs is a variant here, named with file, key and value.
+
+use std::path::PathBuf;
+
+/// A user's mistake, or something outside the program that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A setting has a value that cannot work.
+    #[error("invalid value for `{key}`: {value} ({reason})")]
+    Setting {
+        /// The configuration key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// What would work.
+        reason: String,
+    },
+    /// A configuration key that does not exist.
+    #[error("unknown key `{key}`{}", suggestion.as_ref().map_or(String::new(), |s| format!("; did you mean `{s}`?")))]
+    UnknownKey {
+        /// What was given.
+        key: String,
+        /// The nearest key that exists.
+        suggestion: Option<String>,
+    },
+    /// A file that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file whose content is not what it should be.
+    #[error("{}{}: {message}", path.display(), line.map_or(String::new(), |l| format!(":{l}")))]
+    Format {
+        /// Which file.
+        path: PathBuf,
+        /// The line, where the file has lines.
+        line: Option<usize>,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A state that the program must not touch, such as a run directory that exists.
+    #[error("{0}")]
+    Refused(String),
+    /// Learning produced a number that is not finite.
+    #[error("training diverged at step {step}: {what} is {value}; the last good checkpoint is kept")]
+    Diverged {
+        /// Environment step.
+        step: u64,
+        /// Which quantity.
+        what: String,
+        /// Its value.
+        value: f32,
+    },
+}
+
+/// The result of everything that a user can make fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A setting that cannot work.
+    pub fn setting(key: &str, value: impl ToString, reason: impl Into<String>) -> Self {
+        Self::Setting { key: key.into(), value: value.to_string(), reason: reason.into() }
+    }
+
+    /// A file that cannot be read or written; for `map_err`.
+    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+
+    /// A file whose content is wrong.
+    pub fn format(
+        path: impl Into<PathBuf>,
+        line: Option<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::Format { path: path.into(), line, message: message.into() }
+    }
+}

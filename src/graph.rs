@@ -1,0 +1,271 @@
+//! The coordination graph: which groups of agents share a reward.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// One action index per agent.
+pub type JointAction = Vec<usize>;
+
+/// Where an agent sits: in which region, and at which place of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Index of the region.
+    pub region: usize,
+    /// Place inside the region, from 0.
+    pub slot: usize,
+}
+
+/// Agents and the regions that couple them; a region is a list of distinct agents of any length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoordinationGraph {
+    n_agents: usize,
+    members: Vec<usize>,
+    region_starts: Vec<usize>,
+    seats: Vec<Seat>,
+    seat_starts: Vec<usize>,
+}
+
+impl CoordinationGraph {
+    /// The graph of the given agents and regions.
+    pub fn new(n_agents: usize, regions: &[Vec<usize>]) -> Result<Self> {
+        for (index, region) in regions.iter().enumerate() {
+            let distinct = region.iter().enumerate().all(|(i, a)| !region[..i].contains(a));
+            if region.is_empty() || !distinct || region.iter().any(|&a| a >= n_agents) {
+                let reason =
+                    format!("region {index} must list distinct agents from 0 to {}", n_agents - 1);
+                return Err(Error::setting("regions", format!("{region:?}"), reason));
+            }
+        }
+        let mut graph = Self { n_agents, ..Self::default() };
+        graph.rebuild(regions.iter().map(Vec::as_slice));
+        Ok(graph)
+    }
+
+    /// Every pair of agents: N(N-1)/2 regions, the paper's graph.
+    pub fn complete(n_agents: usize) -> Self {
+        let pairs = (0..n_agents).flat_map(|i| (i + 1..n_agents).map(move |k| [i, k]));
+        Self::of_pairs(n_agents, pairs)
+    }
+
+    /// A path 0-1-…-(N-1): a tree, so Max-Sum is exact on it.
+    pub fn path(n_agents: usize) -> Self {
+        Self::of_pairs(n_agents, (1..n_agents).map(|k| [k - 1, k]))
+    }
+
+    /// Agent 0 paired with every other: a tree.
+    pub fn star(n_agents: usize) -> Self {
+        Self::of_pairs(n_agents, (1..n_agents).map(|k| [0, k]))
+    }
+
+    /// The path closed by the pair of the last and the first agent.
+    pub fn ring(n_agents: usize) -> Self {
+        let closing = (n_agents > 2).then_some([0, n_agents - 1]);
+        Self::of_pairs(n_agents, (1..n_agents).map(|k| [k - 1, k]).chain(closing))
+    }
+
+    /// Each agent paired with its `k` nearest others; ties go to the lower index.
+    pub fn k_nearest(positions: &[[f32; 2]], k: usize) -> Self {
+        let mut graph = Self { n_agents: positions.len(), ..Self::default() };
+        graph.rebuild_k_nearest(positions, k, &mut Vec::new());
+        graph
+    }
+
+    /// [`Self::k_nearest`] in place: allocates nothing once its buffers have grown.
+    pub fn rebuild_k_nearest(
+        &mut self,
+        positions: &[[f32; 2]],
+        k: usize,
+        near: &mut Vec<(f32, usize)>,
+    ) {
+        assert_eq!(positions.len(), self.n_agents, "one position per agent");
+        self.members.clear();
+        let n = self.n_agents;
+        // Pairs are first marked as members [i, k] with i < k, then sorted and made unique.
+        let mut pairs = std::mem::take(&mut self.seats);
+        pairs.clear();
+        for (i, p) in positions.iter().enumerate() {
+            near.clear();
+            near.extend(positions.iter().enumerate().filter(|(j, _)| *j != i).map(|(j, q)| {
+                let (dx, dy) = (p[0] - q[0], p[1] - q[1]);
+                (dx * dx + dy * dy, j)
+            }));
+            let k = k.min(n - 1);
+            if k > 0 && k < near.len() {
+                near.select_nth_unstable_by(k - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            }
+            pairs.extend(near[..k].iter().map(|&(_, j)| Seat { region: i.min(j), slot: i.max(j) }));
+        }
+        pairs.sort_unstable_by_key(|pair| (pair.region, pair.slot));
+        pairs.dedup();
+        self.members.extend(pairs.iter().flat_map(|pair| [pair.region, pair.slot]));
+        self.seats = pairs;
+        self.region_starts.clear();
+        self.region_starts.extend((0..=self.members.len() / 2).map(|r| 2 * r));
+        self.index_seats();
+    }
+
+    /// Number of agents.
+    pub fn n_agents(&self) -> usize {
+        self.n_agents
+    }
+
+    /// Number of regions.
+    pub fn n_regions(&self) -> usize {
+        self.region_starts.len().saturating_sub(1)
+    }
+
+    /// The agents of one region; this order is the order of its table's axes.
+    pub fn region(&self, region: usize) -> &[usize] {
+        &self.members[self.region_starts[region]..self.region_starts[region + 1]]
+    }
+
+    /// All regions; their order is the order of every per-region array in the crate.
+    pub fn regions(&self) -> impl ExactSizeIterator<Item = &[usize]> + Clone {
+        self.region_starts.windows(2).map(|w| &self.members[w[0]..w[1]])
+    }
+
+    /// Where one agent sits, by rising region.
+    pub fn seats_of(&self, agent: usize) -> &[Seat] {
+        &self.seats[self.seat_starts[agent]..self.seat_starts[agent + 1]]
+    }
+
+    /// Number of agents in the largest region.
+    pub fn max_region_size(&self) -> usize {
+        self.regions().map(<[usize]>::len).max().unwrap_or(0)
+    }
+
+    fn of_pairs(n_agents: usize, pairs: impl IntoIterator<Item = [usize; 2]>) -> Self {
+        let pairs: Vec<[usize; 2]> = pairs.into_iter().collect();
+        let mut graph = Self { n_agents, ..Self::default() };
+        graph.rebuild(pairs.iter().map(<[usize; 2]>::as_slice));
+        graph
+    }
+
+    fn rebuild<'a>(&mut self, regions: impl Iterator<Item = &'a [usize]>) {
+        self.region_starts.push(0);
+        for region in regions {
+            self.members.extend_from_slice(region);
+            self.region_starts.push(self.members.len());
+        }
+        self.index_seats();
+    }
+
+    /// Fills `seats` from `members` by counting.
+    fn index_seats(&mut self) {
+        self.seat_starts.clear();
+        self.seat_starts.resize(self.n_agents + 2, 0);
+        for &agent in &self.members {
+            self.seat_starts[agent + 2] += 1;
+        }
+        (2..self.n_agents + 2).for_each(|i| self.seat_starts[i] += self.seat_starts[i - 1]);
+        self.seats.clear();
+        self.seats.resize(self.members.len(), Seat { region: 0, slot: 0 });
+        for region in 0..self.n_regions() {
+            let start = self.region_starts[region];
+            for place in start..self.region_starts[region + 1] {
+                let next = &mut self.seat_starts[self.members[place] + 1];
+                self.seats[*next] = Seat { region, slot: place - start };
+                *next += 1;
+            }
+        }
+        self.seat_starts.truncate(self.n_agents + 1);
+    }
+}
+
+/// Which coordination graph a run uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GraphOptions {
+    /// The rule that makes the regions.
+    pub topology: Topology,
+    /// Neighbours of each agent in `k_nearest`.
+    pub k: usize,
+    /// The regions of `explicit`.
+    pub regions: Vec<Vec<usize>>,
+}
+
+impl Default for GraphOptions {
+    fn default() -> Self {
+        Self { topology: Topology::Complete, k: 3, regions: Vec::new() }
+    }
+}
+
+/// A rule that makes regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// Every pair.
+    Complete,
+    /// 0-1-…-(N-1).
+    Path,
+    /// Agent 0 with every other.
+    Star,
+    /// The closed path.
+    Ring,
+    /// Each agent with its nearest others, rebuilt at each step.
+    KNearest,
+    /// The listed regions.
+    Explicit,
+}
+
+impl GraphOptions {
+    /// The graph of a team; `k_nearest` starts from agents in a row and is rebuilt from positions.
+    pub fn build(&self, n_agents: usize) -> Result<CoordinationGraph> {
+        match self.topology {
+            Topology::Complete => Ok(CoordinationGraph::complete(n_agents)),
+            Topology::Path => Ok(CoordinationGraph::path(n_agents)),
+            Topology::Star => Ok(CoordinationGraph::star(n_agents)),
+            Topology::Ring => Ok(CoordinationGraph::ring(n_agents)),
+            Topology::KNearest if self.k == 0 => {
+                Err(Error::setting("k", self.k, "k_nearest needs at least one neighbour"))
+            }
+            Topology::KNearest => {
+                let row: Vec<[f32; 2]> = (0..n_agents).map(|i| [i as f32, 0.0]).collect();
+                Ok(CoordinationGraph::k_nearest(&row, self.k))
+            }
+            Topology::Explicit if self.regions.is_empty() => {
+                Err(Error::setting("regions", "[]", "topology `explicit` needs a list of regions"))
+            }
+            Topology::Explicit => CoordinationGraph::new(n_agents, &self.regions),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_mirror_regions() {
+        let graph = CoordinationGraph::new(4, &[vec![2, 0], vec![1, 2, 3], vec![0]]).unwrap();
+        assert_eq!(graph.region(1), [1, 2, 3]);
+        assert_eq!(
+            graph.seats_of(2),
+            [Seat { region: 0, slot: 0 }, Seat { region: 1, slot: 1 }]
+        );
+        assert_eq!(graph.seats_of(0).len() + graph.seats_of(3).len(), 3);
+    }
+
+    #[test]
+    fn topologies_have_the_right_number_of_regions() {
+        let count = |g: CoordinationGraph| g.n_regions();
+        assert_eq!(count(CoordinationGraph::complete(10)), 45);
+        assert_eq!(count(CoordinationGraph::path(5)), 4);
+        assert_eq!(count(CoordinationGraph::star(5)), 4);
+        assert_eq!(count(CoordinationGraph::ring(5)), 5);
+        assert_eq!(count(CoordinationGraph::ring(2)), 1);
+    }
+
+    #[test]
+    fn k_nearest_joins_neighbours_once() {
+        let graph = CoordinationGraph::k_nearest(&[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], 1);
+        let regions: Vec<_> = graph.regions().collect();
+        assert_eq!(regions, [[0, 1], [1, 2]]);
+    }
+
+    #[test]
+    fn a_region_with_a_stranger_is_refused() {
+        let error = CoordinationGraph::new(2, &[vec![0, 2]]).unwrap_err().to_string();
+        assert!(error.contains("[0, 2]") && error.contains("from 0 to 1"), "{error}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Constrained multi-agent reinforcement learning on coordination graphs.
+
+pub mod argmax;
+pub mod coordination;
+pub mod environment;
+pub mod episode;
+pub mod error;
+pub mod graph;
+pub mod rng;
+pub mod schedule;

@@ -4,6 +4,13 @@
 //! or a critic sees of it is a pure function of that row, given by its [`View`]. So replay memories
 //! hold states only, and what is learned from can never differ from what was acted on.
 
+pub mod layout;
+pub mod observation;
+pub mod physics;
+pub mod reward;
+pub mod simple_spread;
+pub mod spread_options;
+
 use crate::{graph::CoordinationGraph, rng::Rng};
 
 /// Whether the episode goes on, and whether the next value may be bootstrapped.
@@ -83,6 +90,22 @@ pub trait View: Send + Sync {
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph);
     /// Writes what a region sees, its members in the order given.
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]);
+    /// Writes the rows of all regions of a state, one after the other; a region whose `swapped` is
+    /// true has its members in reverse order. `swapped` may be shorter than the list of regions.
+    fn region_rows(
+        &self,
+        state: &[f32],
+        graph: &CoordinationGraph,
+        swapped: &[bool],
+        rows: &mut [f32],
+    ) {
+        let width = self.spec().region_width;
+        for (index, (members, row)) in graph.regions().zip(rows.chunks_exact_mut(width)).enumerate()
+        {
+            let swap = swapped.get(index).copied().unwrap_or(false);
+            in_order(members, swap, |members| self.region_row(state, members, row));
+        }
+    }
     /// Writes what one agent sees.
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]);
 }
@@ -97,4 +120,21 @@ pub trait Environment: Send {
     fn write_state(&self, state: &mut [f32]);
     /// Plays one joint action.
     fn step(&mut self, action: &[usize], outcome: &mut Outcome);
+}
+
+/// Largest region whose members are reversed without allocating.
+const SMALL_REGION: usize = 16;
+
+/// Calls `write` with the members in their order or in reverse.
+pub(crate) fn in_order(members: &[usize], swap: bool, write: impl FnOnce(&[usize])) {
+    if !swap {
+        return write(members);
+    }
+    if members.len() > SMALL_REGION {
+        let reversed: Vec<usize> = members.iter().rev().copied().collect();
+        return write(&reversed);
+    }
+    let mut reversed = [0; SMALL_REGION];
+    reversed.iter_mut().zip(members.iter().rev()).for_each(|(cell, &member)| *cell = member);
+    write(&reversed[..members.len()]);
 }

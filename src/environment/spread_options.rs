@@ -1,0 +1,211 @@
+//! The options of Simple Spread: everything that defines a score on it.
+
+use super::{
+    Spec,
+    layout::Layout,
+    observation::{ObservationOptions, agent_width},
+};
+use crate::{
+    error::{Error, Result},
+    graph::{CoordinationGraph, GraphOptions, Topology},
+};
+use serde::{Deserialize, Serialize};
+
+/// Forces along one axis of the grid of actions.
+pub const GRID: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
+/// Most agents that are accepted.
+const MAX_AGENTS: usize = 1000;
+
+/// Simple Spread and everything that defines a score on it.
+///
+/// What is not set follows the `physics` preset and the number of agents; [`Self::resolved`] tells
+/// what that comes to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SimpleSpreadOptions {
+    /// Team size, and number of landmarks.
+    pub agents: usize,
+    /// Whose world: sets `radius`, `contact`, `actions` and `local_ratio` where they are not set.
+    pub physics: Physics,
+    /// Radius of an agent. `paper`: 0.08, and 0.08·√(4/N) above 4 agents; `mpe2`: 0.15.
+    pub radius: Option<f64>,
+    /// Whether overlapping agents push each other apart. `paper`: no; `mpe2`: yes.
+    pub contact: Option<bool>,
+    /// Steps of one episode.
+    pub horizon: usize,
+    /// Where the landmarks are.
+    pub layout: Layout,
+    /// Weight of the local collision reward in the agents' own reward. `paper`: 0; `mpe2`: 0.5.
+    pub local_ratio: Option<f64>,
+    /// What an agent can do. `paper`: `grid`; `mpe2`: `discrete`.
+    pub actions: Option<ActionSet>,
+    /// What is paid for, in the order of every per-constraint array.
+    pub constraints: Vec<Constraint>,
+    /// Agents closer than this pay the collision cost. 0.2 up to 4 agents, 2.4·radius above.
+    pub cost_distance: Option<f64>,
+    /// How the task reward reaches the regions.
+    pub reward: RewardRule,
+    /// What a region sees.
+    pub observation: ObservationOptions,
+    /// Which agents share a region.
+    pub graph: GraphOptions,
+}
+
+impl Default for SimpleSpreadOptions {
+    fn default() -> Self {
+        Self {
+            agents: 3,
+            physics: Physics::Paper,
+            radius: None,
+            contact: None,
+            horizon: 25,
+            layout: Layout::Random,
+            local_ratio: None,
+            actions: None,
+            constraints: vec![Constraint::Collision],
+            cost_distance: None,
+            reward: RewardRule::Shared,
+            observation: ObservationOptions::default(),
+            graph: GraphOptions::default(),
+        }
+    }
+}
+
+/// Whose world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Physics {
+    /// The paper's: small agents that pass through each other, a grid of forces.
+    #[default]
+    Paper,
+    /// MPE2 as it is shipped: radius 0.15, contact forces, five actions, mixed reward.
+    Mpe2,
+}
+
+/// What an agent can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionSet {
+    /// Forces {-1, -0.5, 0, 0.5, 1}²: action 5·ix + iy.
+    Grid,
+    /// MPE2's: nothing, left, right, down, up.
+    Discrete,
+}
+
+impl ActionSet {
+    /// The action vectors u, by index.
+    pub fn vectors(self) -> Vec<[f64; 2]> {
+        match self {
+            Self::Grid => GRID.iter().flat_map(|&x| GRID.iter().map(move |&y| [x, y])).collect(),
+            Self::Discrete => vec![[0.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]],
+        }
+    }
+}
+
+/// Something that is paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Constraint {
+    /// One for each pair closer than `cost_distance` after the step.
+    Collision,
+    /// |u|² of each agent; a region pays each member's share, split evenly over the regions it is in.
+    Energy,
+}
+
+impl Constraint {
+    /// The name users write.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Collision => "collision",
+            Self::Energy => "energy",
+        }
+    }
+}
+
+/// How the task reward reaches the regions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RewardRule {
+    /// Each region earns the counterfactual credit of its members (the paper's).
+    Counterfactual,
+    /// All regions earn the same: (N−1)/2 · U / regions.
+    #[default]
+    Shared,
+}
+
+impl SimpleSpreadOptions {
+    /// The same options with every rule replaced by its value.
+    #[must_use]
+    pub fn resolved(&self) -> Self {
+        let paper = self.physics == Physics::Paper;
+        let scale = (4.0 / self.agents.max(4) as f64).sqrt();
+        let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
+        let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
+        let cost_distance = if self.agents <= 4 { 0.2 } else { 2.4 * radius };
+        let mut resolved = self.clone();
+        resolved.radius = Some(radius);
+        resolved.contact = Some(self.contact.unwrap_or(!paper));
+        resolved.local_ratio = Some(self.local_ratio.unwrap_or(if paper { 0.0 } else { 0.5 }));
+        resolved.actions = Some(self.actions.unwrap_or(actions));
+        resolved.cost_distance = Some(self.cost_distance.unwrap_or(cost_distance));
+        resolved.observation.landmarks = Some(self.observation.n_landmarks(self.agents));
+        resolved
+    }
+
+    pub(super) fn validate(&self) -> Result<()> {
+        let positive = |key: &str, value: Option<f64>| match value {
+            Some(v) if !(v.is_finite() && v > 0.0) => {
+                Err(Error::setting(key, v, "must be a positive number"))
+            }
+            _ => Ok(()),
+        };
+        if !(2..=MAX_AGENTS).contains(&self.agents) {
+            let reason = format!("a team has 2 to {MAX_AGENTS} agents");
+            return Err(Error::setting("agents", self.agents, reason));
+        }
+        positive("radius", self.radius)?;
+        positive("cost_distance", self.cost_distance)?;
+        if self.horizon == 0 {
+            return Err(Error::setting("horizon", 0, "an episode has at least one step"));
+        }
+        if let Some(ratio) = self.local_ratio.filter(|ratio| !(0.0..=1.0).contains(ratio)) {
+            return Err(Error::setting("local_ratio", ratio, "must be from 0 to 1"));
+        }
+        if self.observation.landmarks == Some(0) {
+            return Err(Error::setting("landmarks", 0, "a region sees at least one landmark"));
+        }
+        let repeats = |(i, c): (usize, &Constraint)| self.constraints[..i].contains(c);
+        if self.constraints.is_empty() || self.constraints.iter().enumerate().any(repeats) {
+            let names: Vec<_> = self.constraints.iter().map(|c| c.name()).collect();
+            let reason = "list each constraint once, and at least one";
+            return Err(Error::setting("constraints", format!("{names:?}"), reason));
+        }
+        Ok(())
+    }
+
+    pub(super) fn spec(&self, n_actions: usize, graph: &CoordinationGraph) -> Result<Spec> {
+        let region_size = graph.max_region_size();
+        if graph.regions().any(|region| region.len() != region_size) || region_size < 2 {
+            let reason = "all regions must have the same number of agents, at least two";
+            return Err(Error::setting("regions", format!("{:?}", self.graph.regions), reason));
+        }
+        let n = self.agents;
+        let max_regions = match self.graph.topology {
+            Topology::KNearest => (n * self.graph.k.min(n - 1)).min(n * (n - 1) / 2),
+            _ => graph.n_regions(),
+        };
+        Ok(Spec {
+            task: "simple_spread".into(),
+            n_agents: n,
+            n_actions,
+            action_grid: (n_actions == 25).then_some(5),
+            constraints: self.constraints.iter().map(|c| c.name().into()).collect(),
+            state_width: 6 * n,
+            agent_width: agent_width(n),
+            region_width: self.observation.region_width(n, region_size),
+            region_size,
+            max_regions,
+            horizon: self.horizon,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Environments keep their contract.
+
+use cgcmarl::{
+    environment::{
+        Ending, Environment, Outcome, View,
+        observation::{ObservationKind, ObservationOptions},
+        simple_spread::{Constraint, RewardRule, SimpleSpread, SimpleSpreadOptions},
+    },
+    graph::{CoordinationGraph, GraphOptions, Topology},
+    rng::{Purpose, Streams},
+};
+
+/// What every environment must do, whatever it is.
+fn keeps_the_contract(environment: &mut dyn Environment) {
+    let first = play(environment, 7);
+    assert_eq!(first, play(environment, 7), "same seed, same bytes");
+    let spec = environment.view().spec();
+    if spec.horizon > 1 {
+        assert_ne!(first, play(environment, 8), "another seed, another episode");
+    }
+}
+
+/// Plays one episode of random actions, checking every step; returns all that was seen.
+fn play(environment: &mut dyn Environment, seed: u64) -> Vec<u32> {
+    let mut rng = Streams::new(seed).rng(Purpose::Problem, 0);
+    environment.reset(&mut rng);
+    let spec = environment.view().spec().clone();
+    let mut state = vec![f32::NAN; spec.state_width];
+    environment.write_state(&mut state);
+    let (mut outcome, mut graph) = (Outcome::default(), CoordinationGraph::default());
+    let mut seen = Vec::new();
+    for step in 1..=spec.horizon {
+        environment.view().graph(&state, &mut graph);
+        seen.extend(look(environment.view(), &state, &graph));
+        let action: Vec<usize> = (0..spec.n_agents).map(|_| rng.below(spec.n_actions)).collect();
+        environment.step(&action, &mut outcome);
+        environment.write_state(&mut state);
+        assert_eq!(outcome.region_rewards.len(), graph.n_regions());
+        assert_eq!(outcome.region_costs.len(), graph.n_regions() * spec.constraints.len());
+        assert_eq!(outcome.agent_costs.len(), spec.n_agents * spec.constraints.len());
+        assert_eq!(outcome.agent_rewards.len(), spec.n_agents);
+        let costs = outcome.region_costs.iter().chain(&outcome.agent_costs);
+        assert!(costs.clone().all(|cost| *cost >= 0.0 && cost.is_finite()));
+        let rewards = outcome.region_rewards.iter().chain(&outcome.agent_rewards);
+        assert!(rewards.clone().all(|reward| reward.is_finite()));
+        assert!(outcome.metrics.unavoidable <= outcome.metrics.collisions);
+        seen.extend(costs.chain(rewards).map(|x| x.to_bits()));
+        let ending = if step == spec.horizon { Ending::Truncated } else { Ending::Running };
+        assert_eq!(outcome.ending, ending, "step {step}");
+    }
+    seen
+}
+
+/// All rows of a state, checked.
+fn look(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Vec<u32> {
+    let spec = view.spec();
+    assert_eq!(graph.n_agents(), spec.n_agents);
+    assert!(graph.n_regions() <= spec.max_regions, "{} regions", graph.n_regions());
+    assert!(graph.regions().all(|members| members.len() == spec.region_size));
+    let swapped: Vec<bool> = (0..graph.n_regions()).map(|region| region % 3 == 1).collect();
+    let mut rows = vec![f32::NAN; graph.n_regions() * spec.region_width];
+    view.region_rows(state, graph, &swapped, &mut rows);
+    let mut row = vec![f32::NAN; spec.region_width];
+    for (region, members) in graph.regions().enumerate() {
+        let mut members = members.to_vec();
+        if swapped[region] {
+            members.reverse();
+        }
+        view.region_row(state, &members, &mut row);
+        assert_eq!(row, rows[region * spec.region_width..][..spec.region_width]);
+    }
+    for agent in 0..spec.n_agents {
+        let start = rows.len();
+        rows.resize(start + spec.agent_width, f32::NAN);
+        view.agent_row(state, agent, &mut rows[start..]);
+    }
+    rows.extend_from_slice(state);
+    assert!(rows.iter().all(|x| x.is_finite()), "rows are finite and fully written");
+    rows.iter().map(|x| x.to_bits()).collect()
+}
+
+fn spread(change: impl FnOnce(&mut SimpleSpreadOptions)) -> SimpleSpread {
+    let mut options = SimpleSpreadOptions::default();
+    change(&mut options);
+    SimpleSpread::new(&options).expect("valid options")
+}
+
+#[test]
+fn simple_spread_keeps_the_contract() {
+    use ObservationKind::{Paper, Relative};
+    for agents in [2, 3, 4, 6, 10, 100] {
+        for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
+            keeps_the_contract(&mut spread(|o| {
+                o.agents = agents;
+                o.horizon = if agents == 100 { 3 } else { 25 };
+                o.observation = ObservationOptions { kind, occupancy, landmarks: None };
+                o.constraints = vec![Constraint::Energy, Constraint::Collision];
+                o.reward = if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
+            }));
+        }
+    }
+}
+
+#[test]
+fn every_graph_keeps_the_contract() {
+    use Topology::{Explicit, KNearest, Path, Ring, Star};
+    for topology in [Path, Star, Ring, KNearest, Explicit] {
+        let regions = vec![vec![0, 1, 2], vec![4, 3, 2], vec![0, 5, 3]];
+        let graph = GraphOptions { topology, k: 2, regions };
+        keeps_the_contract(&mut spread(|o| {
+            (o.agents, o.graph) = (6, graph);
+            o.observation.occupancy = true;
+        }));
+    }
+}

@@ -1,5 +1,16 @@
 //! Choosing the joint action that maximises a sum of local payoffs.
 
+mod fgq;
+mod kernel;
+mod layout;
+mod max_sum;
+mod messages;
+mod problem;
+mod uai;
+
+pub use problem::Problem;
+pub use max_sum::{MaxSum, MaxSumOptions};
+
 use crate::graph::{CoordinationGraph, JointAction};
 
 /// Payoffs to maximise: one row per agent (utilities) and one table per region, flat `f32`.

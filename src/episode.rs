@@ -170,7 +170,10 @@ impl Arena {
         while running[..n].contains(&true) {
             let view = environments[0].view();
             player.act(Scene { view, states: &states[..n * width] }, rngs, &mut actions[..n]);
-            for slot in (0..n).filter(|&slot| running[slot]) {
+            for slot in 0..n {
+                if !running[slot] {
+                    continue;
+                }
                 let environment = &mut environments[slot];
                 let before = &mut states[slot * width..][..width];
                 environment.step(&actions[slot], outcome);

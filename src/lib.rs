@@ -2,6 +2,7 @@
 
 pub mod algorithm;
 pub mod argmax;
+pub mod checkpoint;
 pub mod coordination;
 pub mod environment;
 pub mod episode;

@@ -85,6 +85,22 @@ impl Head {
         }
     }
 
+    /// Averages the terms of a pair with those of the same pair seen in reverse order.
+    pub fn average_orders(&self, terms: &mut [f32], reversed: &[f32]) {
+        assert_eq!(self.region_size, 2, "only pairs have a reverse order");
+        let mut blend = |to: usize, from: usize| terms[to] = 0.5 * (terms[to] + reversed[from]);
+        let n = self.n_actions;
+        if self.kind == HeadKind::Free {
+            (0..n * n).for_each(|entry| blend(entry, entry % n * n + entry / n));
+            return;
+        }
+        blend(0, 0);
+        let (first, second, pair) = (self.agent_start(0), self.agent_start(1), self.pair_start(0));
+        (0..second - first).for_each(|i| blend(first + i, second + i));
+        (0..second - first).for_each(|i| blend(second + i, first + i));
+        (0..self.n_offsets()).for_each(|i| blend(pair + i, pair + self.n_offsets() - 1 - i));
+    }
+
     fn n_offsets(&self) -> usize {
         (2 * self.grid - 1) * (2 * self.grid - 1)
     }
@@ -195,6 +211,27 @@ mod tests {
         head.expand(&terms, &mut table);
         let expected = table_by_selection(&head, &terms);
         assert!(table.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+
+    #[test]
+    fn averaging_both_orders_averages_the_table_with_its_mirror() {
+        for kind in [HeadKind::Free, HeadKind::Tied] {
+            let head = Head::new(kind, 9, Some(3), 2).unwrap();
+            let terms: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.37).sin()).collect();
+            let reversed: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.9).cos()).collect();
+            let expand = |terms: &[f32]| {
+                let mut table = vec![0.0; 81];
+                head.expand(terms, &mut table);
+                table
+            };
+            let mut averaged = terms.clone();
+            head.average_orders(&mut averaged, &reversed);
+            let (table, forth, back) = (expand(&averaged), expand(&terms), expand(&reversed));
+            for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
+                let expected = 0.5 * (forth[a * 9 + b] + back[b * 9 + a]);
+                assert!((table[a * 9 + b] - expected).abs() < 1e-5, "{kind:?} {a} {b}");
+            }
+        }
     }
 
     #[test]

@@ -6,9 +6,11 @@ mod layout;
 mod max_sum;
 mod messages;
 mod problem;
+mod solver;
 mod uai;
 
 pub use problem::Problem;
+pub use solver::{Solver, SolverOptions};
 pub use max_sum::{MaxSum, MaxSumOptions};
 
 use crate::graph::{CoordinationGraph, JointAction};

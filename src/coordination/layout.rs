@@ -115,19 +115,19 @@ impl Layout {
     ) -> bool {
         utilities.resize(self.agent_starts[self.n_agents()], [T::ZERO; LANES]);
         padded.resize(self.table_starts[self.n_regions()], [T::LOWEST; LANES]);
-        let mut lowest = 0.0_f32;
+        let mut hard = false;
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
             pad(row, row.len(), T::ZERO, &mut utilities[self.agent(agent)]);
-            lowest = row.iter().fold(lowest, |low, &x| if x < low { x } else { low });
+            hard |= row.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
         }
         for region in 0..self.n_regions() {
             let table = tables.region(region);
             let width = self.member_actions[self.region_places[region + 1] - 1];
             pad(table, width, T::LOWEST, &mut padded[self.table(region)]);
-            lowest = table.iter().fold(lowest, |low, &x| if x < low { x } else { low });
+            hard |= table.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
         }
-        lowest == f32::NEG_INFINITY
+        hard
     }
 }
 

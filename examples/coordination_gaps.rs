@@ -1,7 +1,7 @@
 //! Measures every coordinator on a folder of factor graphs with proven optima.
 #![expect(clippy::print_stdout, reason = "a report")]
 
-use cgcmarl::coordination::{Coordinator, MaxSum, MaxSumOptions, Problem};
+use cgcmarl::coordination::{Anytime, AnytimeOptions, Coordinator, Problem};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ fn main() {
         let problem = Problem::read(&folder.join(name), None).expect("problem");
         let optimum = instance["optimum"].as_f64().expect("optimum");
         let random = instance["random_baseline"].as_f64().unwrap_or(0.0);
-        let mut solver = MaxSum::new(MaxSumOptions::default());
+        let mut solver = Anytime::new(AnytimeOptions::default());
         let mut action = Vec::new();
         let repeats = 20;
         let answer = solver.coordinate(&problem.graph, &problem.tables, &mut action);

@@ -6,6 +6,7 @@
 //! the operations are the same everywhere, so every machine computes the same bits.
 #![expect(clippy::inline_always, reason = "the caller's instruction set must reach these loops")]
 
+use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
 /// Numbers that are processed together.
@@ -19,22 +20,60 @@ pub(crate) trait Number:
     Copy + PartialOrd + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
     const ZERO: Self;
-    const ONE: Self;
     /// Minus infinity: what is forbidden.
     const LOWEST: Self;
+    /// One register of an instruction set.
+    type Vector<S: Simd>: Copy;
+    /// A row of whole chunks as registers.
+    fn vectors<S: Simd>(row: &[Self]) -> &[Self::Vector<S>];
+    fn vectors_mut<S: Simd>(row: &mut [Self]) -> &mut [Self::Vector<S>];
+    fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
+    fn plus<S: Simd>(simd: S, x: Self::Vector<S>, y: Self::Vector<S>) -> Self::Vector<S>;
+    fn max<S: Simd>(simd: S, x: Self::Vector<S>, y: Self::Vector<S>) -> Self::Vector<S>;
+    fn largest<S: Simd>(simd: S, x: Self::Vector<S>) -> Self;
 }
 
-impl Number for f32 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
-    const LOWEST: Self = Self::NEG_INFINITY;
+macro_rules! number {
+    ($float:ty, $vector:ident, $vectors:ident, $vectors_mut:ident, $splat:ident, $add:ident,
+     $max:ident, $largest:ident) => {
+        impl Number for $float {
+            const ZERO: Self = 0.0;
+            const LOWEST: Self = Self::NEG_INFINITY;
+            type Vector<S: Simd> = S::$vector;
+            #[inline(always)]
+            fn vectors<S: Simd>(row: &[Self]) -> &[S::$vector] {
+                S::$vectors(row).0
+            }
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(row: &mut [Self]) -> &mut [S::$vector] {
+                S::$vectors_mut(row).0
+            }
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, x: Self) -> S::$vector {
+                simd.$splat(x)
+            }
+            #[inline(always)]
+            fn plus<S: Simd>(simd: S, x: S::$vector, y: S::$vector) -> S::$vector {
+                simd.$add(x, y)
+            }
+            #[inline(always)]
+            fn max<S: Simd>(simd: S, x: S::$vector, y: S::$vector) -> S::$vector {
+                simd.$max(x, y)
+            }
+            #[inline(always)]
+            fn largest<S: Simd>(simd: S, x: S::$vector) -> Self {
+                simd.$largest(x)
+            }
+        }
+    };
 }
 
-impl Number for f64 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
-    const LOWEST: Self = Self::NEG_INFINITY;
-}
+number!(
+    f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, add_f32s, max_f32s, reduce_max_f32s
+);
+number!(
+    f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, add_f64s, max_f64s, reduce_max_f64s
+);
 
 /// Chunks that hold `n` numbers.
 pub(crate) fn chunks_of(n: usize) -> usize {
@@ -50,80 +89,97 @@ pub(crate) fn larger<T: Number>(x: T, y: T) -> T {
 /// Lane-wise map of two chunks.
 #[inline(always)]
 pub(crate) fn zip<T: Number>(x: Chunk<T>, y: Chunk<T>, f: impl Fn(T, T) -> T) -> Chunk<T> {
-    std::array::from_fn(|lane| f(x[lane], y[lane]))
+    let mut z = x;
+    for lane in 0..LANES {
+        z[lane] = f(x[lane], y[lane]);
+    }
+    z
 }
 
-/// The largest lane.
+/// The largest number of a row of whole chunks.
 #[inline(always)]
-pub(crate) fn horizontal_max<T: Number>(x: Chunk<T>) -> T {
-    let four: [T; 4] = std::array::from_fn(|i| larger(x[i], x[i + 4]));
-    larger(larger(four[0], four[2]), larger(four[1], four[3]))
+pub(crate) fn row_max<S: Simd, T: Number>(simd: S, row: &[Chunk<T>]) -> T {
+    let lowest = T::splat(simd, T::LOWEST);
+    let best = T::vectors::<S>(row.as_flattened()).iter();
+    T::largest(simd, best.fold(lowest, |best, &x| T::max(simd, x, best)))
 }
 
-/// The largest number of a row.
+/// Both messages of a pair whose second row fills `W` registers.
 #[inline(always)]
-pub(crate) fn row_max<T: Number>(row: &[Chunk<T>]) -> T {
-    horizontal_max(row.iter().fold([T::LOWEST; LANES], |best, &x| zip(x, best, larger)))
-}
-
-/// Both messages of a pair whose second row fills `W` chunks.
-#[inline(always)]
-fn pair_of_width<T: Number, const W: usize>(
-    table: &[Chunk<T>],
+fn pair_of_width<S: Simd, T: Number, const W: usize>(
+    simd: S,
+    table: &[T::Vector<S>],
     heard_first: &[T],
-    heard_second: &[Chunk<T>],
+    heard_second: &[T::Vector<S>],
     to_first: &mut [T],
-    to_second: &mut [Chunk<T>],
+    to_second: &mut [T::Vector<S>],
 ) {
-    let heard: [Chunk<T>; W] = std::array::from_fn(|w| heard_second[w]);
-    let mut columns = [[T::LOWEST; LANES]; W];
-    let rows = table.as_chunks::<W>().0;
-    for ((row, &from_first), to) in rows.iter().zip(heard_first).zip(to_first) {
-        let mut best = [T::LOWEST; LANES];
-        for w in 0..W {
-            for lane in 0..LANES {
-                best[lane] = larger(row[w][lane] + heard[w][lane], best[lane]);
-                columns[w][lane] = larger(row[w][lane] + from_first, columns[w][lane]);
-            }
+    let lowest = T::splat(simd, T::LOWEST);
+    let heard: [T::Vector<S>; W] = std::array::from_fn(|w| heard_second[w]);
+    let mut columns = [lowest; W];
+    for ((row, &from_first), to) in table.as_chunks::<W>().0.iter().zip(heard_first).zip(to_first) {
+        let from_first = T::splat(simd, from_first);
+        let mut best = T::plus(simd, row[0], heard[0]);
+        columns[0] = T::max(simd, T::plus(simd, row[0], from_first), columns[0]);
+        for w in 1..W {
+            best = T::max(simd, T::plus(simd, row[w], heard[w]), best);
+            columns[w] = T::max(simd, T::plus(simd, row[w], from_first), columns[w]);
         }
-        *to = horizontal_max(best);
+        *to = T::largest(simd, best);
     }
     to_second[..W].copy_from_slice(&columns);
 }
 
-/// Both messages of a pair of any width.
+/// [`pair_of_width`] of any width.
 #[inline(always)]
-fn pair_messages<T: Number>(
+fn pair_of_any_width<S: Simd, T: Number>(
+    simd: S,
+    table: &[T::Vector<S>],
+    heard_first: &[T],
+    heard_second: &[T::Vector<S>],
+    to_first: &mut [T],
+    to_second: &mut [T::Vector<S>],
+) {
+    let lowest = T::splat(simd, T::LOWEST);
+    to_second.fill(lowest);
+    let rows = table.chunks_exact(heard_second.len());
+    for ((row, &from_first), to) in rows.zip(heard_first).zip(to_first) {
+        let from_first = T::splat(simd, from_first);
+        let mut best = lowest;
+        for ((&x, &heard), column) in row.iter().zip(heard_second).zip(&mut *to_second) {
+            best = T::max(simd, T::plus(simd, x, heard), best);
+            *column = T::max(simd, T::plus(simd, x, from_first), *column);
+        }
+        *to = T::largest(simd, best);
+    }
+}
+
+/// Both messages of a pair.
+#[inline(always)]
+fn pair_messages<S: Simd, T: Number>(
+    simd: S,
     table: &[Chunk<T>],
     heard_first: &[T],
     heard_second: &[Chunk<T>],
     to_first: &mut [T],
     to_second: &mut [Chunk<T>],
 ) {
-    match heard_second.len() {
-        1 => pair_of_width::<T, 1>(table, heard_first, heard_second, to_first, to_second),
-        2 => pair_of_width::<T, 2>(table, heard_first, heard_second, to_first, to_second),
-        3 => pair_of_width::<T, 3>(table, heard_first, heard_second, to_first, to_second),
-        4 => pair_of_width::<T, 4>(table, heard_first, heard_second, to_first, to_second),
-        width => {
-            to_second.fill([T::LOWEST; LANES]);
-            for ((row, &from_first), to) in
-                table.chunks_exact(width).zip(heard_first).zip(to_first)
-            {
-                let mut best = [T::LOWEST; LANES];
-                for ((&x, &heard), column) in row.iter().zip(heard_second).zip(&mut *to_second) {
-                    best = zip(zip(x, heard, T::add), best, larger);
-                    *column = zip(x.map(|v| v + from_first), *column, larger);
-                }
-                *to = horizontal_max(best);
-            }
-        }
+    let table = T::vectors::<S>(table.as_flattened());
+    let heard = T::vectors::<S>(heard_second.as_flattened());
+    let to_second = T::vectors_mut::<S>(to_second.as_flattened_mut());
+    match heard.len() {
+        1 => pair_of_width::<S, T, 1>(simd, table, heard_first, heard, to_first, to_second),
+        2 => pair_of_width::<S, T, 2>(simd, table, heard_first, heard, to_first, to_second),
+        4 => pair_of_width::<S, T, 4>(simd, table, heard_first, heard, to_first, to_second),
+        8 => pair_of_width::<S, T, 8>(simd, table, heard_first, heard, to_first, to_second),
+        _ => pair_of_any_width::<S, T>(simd, table, heard_first, heard, to_first, to_second),
     }
 }
 
 /// All messages of a region: `heard` and `fresh` hold one padded row per slot, at `starts`.
 #[inline(always)]
-pub(crate) fn region_messages<T: Number>(
+pub(crate) fn region_messages<S: Simd, T: Number>(
+    simd: S,
     table: &[Chunk<T>],
     n_actions: &[usize],
     starts: &[usize],
@@ -137,6 +193,7 @@ pub(crate) fn region_messages<T: Number>(
             let (heard_first, heard_second) = heard.split_at(starts[1]);
             let (to_first, to_second) = fresh.split_at_mut(starts[1]);
             pair_messages(
+                simd,
                 table,
                 &heard_first.as_flattened()[..n_first],
                 &heard_second[..width],
@@ -144,13 +201,14 @@ pub(crate) fn region_messages<T: Number>(
                 &mut to_second[..width],
             );
         }
-        _ => many_messages(table, n_actions, starts, heard, fresh),
+        _ => many_messages(simd, table, n_actions, starts, heard, fresh),
     }
 }
 
 /// All messages of a region of three or more agents.
 #[inline(always)]
-fn many_messages<T: Number>(
+fn many_messages<S: Simd, T: Number>(
+    simd: S,
     table: &[Chunk<T>],
     n_actions: &[usize],
     starts: &[usize],
@@ -159,13 +217,15 @@ fn many_messages<T: Number>(
 ) {
     let last = n_actions.len() - 1;
     let width = chunks_of(n_actions[last]);
+    let lowest = T::splat(simd, T::LOWEST);
     fresh[..starts[last] + width].fill([T::LOWEST; LANES]);
     for (row_index, row) in table.chunks_exact(width).enumerate() {
-        let mut best = [T::LOWEST; LANES];
-        for (&x, &y) in row.iter().zip(&heard[starts[last]..]) {
-            best = zip(zip(x, y, T::add), best, larger);
-        }
-        let best = horizontal_max(best);
+        let heard_last = T::vectors::<S>(heard[starts[last]..][..width].as_flattened());
+        let best = T::vectors::<S>(row.as_flattened())
+            .iter()
+            .zip(heard_last)
+            .fold(lowest, |best, (&x, &y)| T::max(simd, T::plus(simd, x, y), best));
+        let best = T::largest(simd, best);
         let mut from_others = T::ZERO;
         for_each_digit(row_index, &n_actions[..last], |slot, action| {
             let mut others = best;
@@ -178,8 +238,10 @@ fn many_messages<T: Number>(
             *to = larger(others, *to);
             from_others = from_others + heard[starts[slot]..].as_flattened()[action];
         });
-        for (&x, to) in row.iter().zip(&mut fresh[starts[last]..]) {
-            *to = zip(x.map(|v| v + from_others), *to, larger);
+        let from_others = T::splat(simd, from_others);
+        let to_last = T::vectors_mut::<S>(fresh[starts[last]..][..width].as_flattened_mut());
+        for (&x, to) in T::vectors::<S>(row.as_flattened()).iter().zip(to_last) {
+            *to = T::max(simd, T::plus(simd, x, from_others), *to);
         }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Layout {
     pub member_actions: Vec<usize>,
     /// First chunk of the message to each place, counted from the region's first message.
     pub offsets: Vec<usize>,
+    /// Distance, in numbers, between neighbouring actions of each place in its padded table.
+    pub strides: Vec<usize>,
     /// First chunk of each region's messages, and the end.
     pub message_starts: Vec<usize>,
 }
@@ -37,6 +39,7 @@ impl Layout {
             &mut self.members,
             &mut self.member_actions,
             &mut self.offsets,
+            &mut self.strides,
             &mut self.n_actions,
         ] {
             buffer.clear();
@@ -64,9 +67,21 @@ impl Layout {
             offset += chunks_of(n);
             rows *= if slot + 1 == members.len() { chunks_of(n) } else { n };
         }
+        self.push_strides(members);
         self.region_places.push(self.members.len());
         self.message_starts.push(self.message_starts[self.message_starts.len() - 1] + offset);
         self.table_starts.push(self.table_starts[self.table_starts.len() - 1] + rows);
+    }
+
+    fn push_strides(&mut self, members: &[usize]) {
+        let start = self.strides.len();
+        self.strides.resize(start + members.len(), 1);
+        for slot in (0..members.len().saturating_sub(1)).rev() {
+            let n = self.n_actions[members[slot + 1]];
+            let last = slot + 2 == members.len();
+            let rows = if last { chunks_of(n) * LANES } else { n };
+            self.strides[start + slot] = self.strides[start + slot + 1] * rows;
+        }
     }
 
     pub(crate) fn n_agents(&self) -> usize {
@@ -115,19 +130,19 @@ impl Layout {
     ) -> bool {
         utilities.resize(self.agent_starts[self.n_agents()], [T::ZERO; LANES]);
         padded.resize(self.table_starts[self.n_regions()], [T::LOWEST; LANES]);
-        let mut lowest = 0.0_f32;
+        let mut hard = false;
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
             pad(row, row.len(), T::ZERO, &mut utilities[self.agent(agent)]);
-            lowest = row.iter().fold(lowest, |low, &x| if x < low { x } else { low });
+            hard |= row.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
         }
         for region in 0..self.n_regions() {
             let table = tables.region(region);
             let width = self.member_actions[self.region_places[region + 1] - 1];
             pad(table, width, T::LOWEST, &mut padded[self.table(region)]);
-            lowest = table.iter().fold(lowest, |low, &x| if x < low { x } else { low });
+            hard |= table.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
         }
-        lowest == f32::NEG_INFINITY
+        hard
     }
 }
 

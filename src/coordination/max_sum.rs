@@ -76,21 +76,11 @@ impl Coordinator for MaxSum {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination {
-        let MaxSumOptions { msg_iterations, damping, tolerance, warm_start } = self.options;
-        let messages = &mut self.messages;
-        messages.load(graph, tables, warm_start);
-        let (residual, iterations) = pulp::Arch::new().dispatch(|| {
-            messages.gather();
-            let mut residual = f32::INFINITY;
-            for iteration in 1..=msg_iterations {
-                residual = messages.iterate(damping);
-                if residual <= tolerance && tolerance > 0.0 {
-                    return (residual, iteration);
-                }
-            }
-            (residual, msg_iterations)
-        });
-        messages.decode(&mut self.row, action);
+        let MaxSumOptions { tolerance, warm_start, .. } = self.options;
+        self.messages.load(graph, tables, warm_start);
+        let rounds = Rounds { messages: &mut self.messages, options: self.options };
+        let (residual, iterations) = pulp::Arch::new().dispatch(rounds);
+        self.messages.decode(&mut self.row, action);
         Coordination {
             value: tables.value(graph, action),
             upper_bound: f64::INFINITY,
@@ -98,5 +88,30 @@ impl Coordinator for MaxSum {
             iterations,
             converged: residual <= tolerance.max(SETTLED),
         }
+    }
+}
+
+/// The rounds of one call, compiled for each instruction set.
+struct Rounds<'a> {
+    messages: &'a mut Messages,
+    options: MaxSumOptions,
+}
+
+impl pulp::WithSimd for Rounds<'_> {
+    type Output = (f32, usize);
+
+    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> (f32, usize) {
+        let MaxSumOptions { msg_iterations, damping, tolerance, .. } = self.options;
+        self.messages.gather();
+        let mut residual = f32::INFINITY;
+        for iteration in 1..=msg_iterations {
+            residual = self.messages.iterate(simd, damping);
+            if residual <= tolerance && tolerance > 0.0 {
+                return (residual, iteration);
+            }
+        }
+        (residual, msg_iterations)
     }
 }

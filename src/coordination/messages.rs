@@ -9,6 +9,7 @@ use super::kernel::{Chunk, LANES, larger, region_messages, row_max, zip};
 use super::layout::Layout;
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
+use pulp::Simd;
 
 const FORBIDDEN: f32 = f32::NEG_INFINITY;
 
@@ -50,19 +51,20 @@ impl Messages {
     /// One round: every region answers what it heard in the last round. Returns the largest change
     /// of a message; beliefs are those of the new messages.
     #[inline(always)]
-    pub(crate) fn iterate(&mut self, damping: f32) -> f32 {
+    pub(crate) fn iterate<S: Simd>(&mut self, simd: S, damping: f32) -> f32 {
         let mut residual = 0.0;
         for region in 0..self.layout.n_regions() {
             self.hear(region);
             let places = self.layout.places(region);
             region_messages(
+                simd,
                 &self.tables[self.layout.table(region)],
                 &self.layout.member_actions[places.clone()],
                 &self.layout.offsets[places],
                 &self.heard,
                 &mut self.fresh,
             );
-            residual = larger(self.send(region, damping), residual);
+            residual = larger(self.send(simd, region, damping), residual);
         }
         self.gather();
         residual
@@ -93,10 +95,10 @@ impl Messages {
         }
     }
 
-    /// Normalises and damps the fresh messages of a region into place.
+    /// Normalises and damps the fresh messages of a region into place; returns the largest change.
     #[inline(always)]
-    fn send(&mut self, region: usize, damping: f32) -> f32 {
-        let mut change = [0.0_f32; LANES];
+    fn send<S: Simd>(&mut self, simd: S, region: usize, damping: f32) -> f32 {
+        let mut change = 0.0;
         let messages = &mut self.messages[self.layout.messages(region)];
         for place in self.layout.places(region) {
             let n = self.layout.member_actions[place];
@@ -104,18 +106,18 @@ impl Messages {
             let offset = self.layout.offsets[place];
             let fresh = &mut self.fresh[offset..][..width];
             fresh.as_flattened_mut()[n..].fill(FORBIDDEN);
-            let best = row_max(fresh);
+            let best = row_max(simd, fresh);
             let shift = if best == FORBIDDEN { 0.0 } else { best };
             fresh.as_flattened_mut()[n..].fill(shift);
-            for (message, fresh) in messages[offset..][..width].iter_mut().zip(fresh) {
-                for lane in 0..LANES {
-                    let new = mix(fresh[lane] - shift, message[lane], damping, self.hard);
-                    change[lane] = larger((new - message[lane]).abs(), change[lane]);
-                    message[lane] = new;
-                }
-            }
+            let message = messages[offset..][..width].as_flattened_mut();
+            let changed = if self.hard {
+                damp_hard(fresh.as_flattened(), shift, damping, message)
+            } else {
+                damp(simd, fresh.as_flattened(), shift, damping, message)
+            };
+            change = larger(changed, change);
         }
-        row_max(&[change])
+        change
     }
 
     /// Sums what every agent has heard (the inner sum of the action-selection rule).
@@ -149,17 +151,17 @@ impl Messages {
                 }
             }
         }
-        for place in 0..self.layout.members.len() {
-            let region = self.layout.region_places.partition_point(|&start| start <= place) - 1;
-            let agent = self.layout.agent(self.layout.members[place]);
-            let start = self.layout.message_starts[region] + self.layout.offsets[place];
-            for w in 0..agent.len() {
-                for (lane, &message) in self.messages[start + w].iter().enumerate() {
-                    if message == FORBIDDEN {
-                        self.refusals[agent.start + w][lane] += 1.0;
-                    } else {
-                        self.beliefs[agent.start + w][lane] += message;
-                    }
+        for region in 0..self.layout.n_regions() {
+            let messages = &self.messages[self.layout.messages(region)];
+            for place in self.layout.places(region) {
+                let agent = self.layout.agent(self.layout.members[place]);
+                let own = messages[self.layout.offsets[place]..].as_flattened();
+                let refusals = self.refusals[agent.clone()].as_flattened_mut();
+                let beliefs = self.beliefs[agent].as_flattened_mut();
+                for ((belief, refusal), &message) in beliefs.iter_mut().zip(refusals).zip(own) {
+                    let hard = message == FORBIDDEN;
+                    *refusal += if hard { 1.0 } else { 0.0 };
+                    *belief += if hard { 0.0 } else { message };
                 }
             }
         }
@@ -199,9 +201,31 @@ fn without(belief: f32, refusals: f32, message: f32) -> f32 {
     if refusals > 0.0 { FORBIDDEN } else { belief - own }
 }
 
-/// Damping; a forbidden entry is never averaged.
+/// `message = (1-d)·(fresh - shift) + d·message`; returns the largest change.
 #[inline(always)]
-fn mix(fresh: f32, old: f32, damping: f32, hard: bool) -> f32 {
-    let mixed = (1.0 - damping) * fresh + damping * old;
-    if hard && (fresh == FORBIDDEN || old == FORBIDDEN) { fresh } else { mixed }
+fn damp<S: Simd>(simd: S, fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+    let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
+    let shift = simd.splat_f32s(shift);
+    let mut change = simd.splat_f32s(0.0);
+    for (old, &fresh) in S::as_mut_simd_f32s(message).0.iter_mut().zip(S::as_simd_f32s(fresh).0) {
+        let taken = simd.mul_f32s(take, simd.sub_f32s(fresh, shift));
+        let new = simd.add_f32s(taken, simd.mul_f32s(keep, *old));
+        change = simd.max_f32s(simd.abs_f32s(simd.sub_f32s(new, *old)), change);
+        *old = new;
+    }
+    simd.reduce_max_f32s(change)
+}
+
+/// [`damp`] that never averages a forbidden entry and counts its coming and going as no change.
+#[inline(always)]
+fn damp_hard(fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+    let mut change = 0.0;
+    for (old, &fresh) in message.iter_mut().zip(fresh) {
+        let fresh = fresh - shift;
+        let hard = fresh == FORBIDDEN || *old == FORBIDDEN;
+        let new = if hard { fresh } else { (1.0 - damping) * fresh + damping * *old };
+        change = if hard { change } else { larger((new - *old).abs(), change) };
+        *old = new;
+    }
+    change
 }

@@ -7,6 +7,7 @@
 pub mod layout;
 pub mod observation;
 pub mod physics;
+pub mod recording;
 pub mod reward;
 pub mod simple_spread;
 pub mod spread_options;

@@ -4,6 +4,7 @@ use cgcmarl::{
     environment::{
         Ending, Environment, Outcome, View,
         observation::{ObservationKind, ObservationOptions},
+        recording,
         simple_spread::{Constraint, RewardRule, SimpleSpread, SimpleSpreadOptions},
     },
     graph::{CoordinationGraph, GraphOptions, Topology},
@@ -88,11 +89,11 @@ fn spread(change: impl FnOnce(&mut SimpleSpreadOptions)) -> SimpleSpread {
 #[test]
 fn simple_spread_keeps_the_contract() {
     use ObservationKind::{Paper, Relative};
-    for agents in [2, 3, 4, 6, 10, 100] {
+    for agents in [2, 3, 4, 6, 10, 40] {
         for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
             keeps_the_contract(&mut spread(|o| {
                 o.agents = agents;
-                o.horizon = if agents == 100 { 3 } else { 25 };
+                o.horizon = if agents == 40 { 3 } else { 25 };
                 o.observation = ObservationOptions { kind, occupancy, landmarks: None };
                 o.constraints = vec![Constraint::Energy, Constraint::Collision];
                 o.reward = if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
@@ -112,4 +113,41 @@ fn every_graph_keeps_the_contract() {
             o.observation.occupancy = true;
         }));
     }
+}
+
+#[test]
+fn recorded_mpe2_episodes_are_reproduced() {
+    let subset = std::path::Path::new("tests/data/mpe2_subset.json.gz");
+    let full = std::path::Path::new("../shared/data/mpe2_golden.json.gz");
+    for path in [subset, full].into_iter().filter(|path| *path == subset || path.exists()) {
+        let groups = recording::check(path).unwrap();
+        assert!(groups.len() >= 8 && groups.iter().all(|g| g.steps == 25 * g.episodes));
+        for group in groups {
+            assert!(group.passes(), "{group:?}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_that_is_not_one_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = |name: &str, text: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        recording::check(&path).unwrap_err().to_string()
+    };
+    let head = r#"{"format":"mpe2-golden-1","local_ratio":0.5,"groups":"#;
+    let group = r#"[{"env":"simple_spread","N":2,"size":0.1,"contact":true,"episodes":[{
+        "init_pos":[[0,0]],"init_vel":[],"landmarks":[],"obs0":[],"steps":[{"a":[99],"u":[[0,0]],
+        "pos":[],"vel":[],"env_reward":[],"local":[],"global":0,"lm_min":[],"pairs_2r":0,
+        "pairs_d02":0,"truncated":true}],"obs_last":[]}]}]}"#;
+    assert!(recording::check(&directory.path().join("none")).is_err());
+    assert!(error("a", b"\x1f\x8bnot gzip").contains("/a: "));
+    assert!(error("b", b"{").contains("/b:1: not a recording"));
+    assert!(error("c", format!("{head}[]}}").as_bytes()).contains("no group"));
+    assert!(error("d", format!("{head}{group}").as_bytes()).contains("not one of 2 agents"));
+    let other = r#"{"format":"other","local_ratio":0.5,"groups":[]}"#;
+    assert!(error("e", other.as_bytes()).contains("`other`"));
+    let alone = group.replace("\"N\":2", "\"N\":1");
+    assert!(error("f", format!("{head}{alone}").as_bytes()).contains("`agents`: 1"));
 }

@@ -4,9 +4,12 @@
 //! or a critic sees of it is a pure function of that row, given by its [`View`]. So replay memories
 //! hold states only, and what is learned from can never differ from what was acted on.
 
+pub mod assignment;
 pub mod layout;
 pub mod observation;
+pub mod oracle;
 pub mod physics;
+pub mod recording;
 pub mod reward;
 pub mod simple_spread;
 pub mod spread_options;

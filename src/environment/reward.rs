@@ -96,6 +96,11 @@ impl Closeness {
         self.pairs_touching
     }
 
+    /// Number of pairs closer than the cost distance.
+    pub fn pairs_near(&self) -> u32 {
+        self.near.iter().sum::<f32>() as u32 / 2
+    }
+
     /// MPE2's local reward: minus the number of agents colliding with this one.
     pub fn local_reward(&self, agent: usize) -> f64 {
         -f64::from(self.touching[agent])

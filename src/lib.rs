@@ -5,6 +5,7 @@ pub mod coordination;
 pub mod environment;
 pub mod episode;
 pub mod error;
+pub mod evaluation;
 pub mod graph;
 pub mod rng;
 pub mod schedule;

@@ -8,4 +8,5 @@ pub mod error;
 pub mod evaluation;
 pub mod graph;
 pub mod rng;
+pub mod run_dir;
 pub mod schedule;

@@ -28,6 +28,9 @@ pub(crate) struct LocalSearch {
     touched: Vec<u64>,
     checked: Vec<u64>,
     clock: u64,
+    /// Agents whose scores changed since they last replied, and a mark for each.
+    pending: Vec<usize>,
+    is_pending: Vec<bool>,
     first: Vec<Chunk<f32>>,
     second: Vec<Chunk<f32>>,
     best: Vec<Chunk<f32>>,
@@ -74,6 +77,7 @@ impl LocalSearch {
             buffer.resize(widest, [0.0; LANES]);
         }
         self.entries.resize(layout.n_regions(), 0);
+        self.is_pending.resize(layout.n_agents(), false);
     }
 
     /// Starts from a joint action.
@@ -94,6 +98,9 @@ impl LocalSearch {
                 .map(|place| action[layout.members[place]] * layout.strides[place])
                 .sum();
         }
+        self.pending.clear();
+        self.pending.extend(0..action.len());
+        self.is_pending.fill(true);
         self.scores.copy_from_slice(&view.messages.utilities);
         for region in 0..layout.n_regions() {
             for place in layout.places(region) {
@@ -164,6 +171,10 @@ impl LocalSearch {
                     continue;
                 }
                 self.touched[other] = self.clock;
+                if !self.is_pending[other] {
+                    self.is_pending[other] = true;
+                    self.pending.push(other);
+                }
                 if view.messages.hard {
                     continue;
                 }
@@ -184,38 +195,45 @@ impl LocalSearch {
         }
     }
 
-    /// Takes back every move made after the first `keep`.
+    /// Takes the current action as one that no single move improves.
     #[inline(always)]
-    pub(crate) fn take_back(&mut self, view: View, keep: usize) {
-        while self.undo.len() > keep {
-            if let Some((agent, action)) = self.undo.pop() {
-                self.set(view, agent, action);
-                self.undo.pop();
-            }
+    pub(crate) fn settle(&mut self) {
+        while let Some(agent) = self.pending.pop() {
+            self.is_pending[agent] = false;
         }
     }
 
-    /// Single moves until none gains; agents with `frozen` stay. Returns the total gain.
+    /// Takes back every move since the last `undo.clear()`.
+    #[inline(always)]
+    pub(crate) fn take_back(&mut self, view: View) {
+        while let Some((agent, action)) = self.undo.pop() {
+            self.set(view, agent, action);
+            self.undo.pop();
+        }
+        self.settle();
+    }
+
+    /// Single moves until none gains; a `frozen` agent stays. Returns the total gain.
     #[inline(always)]
     pub(crate) fn ascend(&mut self, view: View, frozen: Option<usize>) -> f32 {
         let layout = &view.messages.layout;
         let mut total = 0.0;
-        loop {
-            let mut gained = 0.0;
-            for agent in 0..self.action.len() {
-                if frozen != Some(agent) {
-                    let (gain, to) = self.best_reply(layout, agent);
-                    if gain > self.least(layout, agent, to) {
-                        self.set(view, agent, to);
-                        gained += gain;
-                    }
-                }
+        let mut next = 0;
+        while next < self.pending.len() {
+            let agent = self.pending[next];
+            next += 1;
+            self.is_pending[agent] = false;
+            if frozen == Some(agent) {
+                continue;
             }
-            total += gained;
-            if gained == 0.0 {
-                return total;
+            let (gain, to) = self.best_reply(layout, agent);
+            if gain > self.least(layout, agent, to) {
+                self.set(view, agent, to);
+                total += gain;
             }
         }
+        self.pending.clear();
+        total
     }
 
     /// Single and pair moves until none gains. Returns the total gain.

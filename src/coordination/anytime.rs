@@ -157,6 +157,9 @@ impl Run<'_> {
             search.start(view, self.action);
             search.settle();
         }
+        if !view.messages.hard && search.triangles.len() <= options.effort.max(2 * n) {
+            search.ascend_triples(simd, view);
+        }
         kick(simd, view, search, alternatives, options.kicks);
         candidate.clone_from(&search.action);
         self.offer();

@@ -7,12 +7,13 @@
 use super::kernel::{Chunk, LANES};
 use super::layout::Layout;
 use super::messages::Messages;
+use super::triples::{Triangle, triangles};
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
 use pulp::Simd;
 
 /// A move must gain more than this share of the payoffs it touches.
-const LEAST_GAIN: f32 = 1e-5;
+pub(crate) const LEAST_GAIN: f32 = 1e-5;
 
 /// A joint action and what each agent could gain alone.
 #[derive(Clone, Debug, Default)]
@@ -31,9 +32,13 @@ pub(crate) struct LocalSearch {
     /// Agents whose scores changed since they last replied, and a mark for each.
     pending: Vec<usize>,
     is_pending: Vec<bool>,
-    first: Vec<Chunk<f32>>,
-    second: Vec<Chunk<f32>>,
-    best: Vec<Chunk<f32>>,
+    pub(crate) triangles: Vec<Triangle>,
+    pub(crate) first: Vec<Chunk<f32>>,
+    pub(crate) second: Vec<Chunk<f32>>,
+    pub(crate) third: Vec<f32>,
+    pub(crate) given_first: Vec<Chunk<f32>>,
+    pub(crate) given_second: Vec<Chunk<f32>>,
+    pub(crate) best: Vec<Chunk<f32>>,
     /// Agents that moved and what they did before, to take moves back.
     pub undo: Vec<(usize, usize)>,
 }
@@ -72,7 +77,14 @@ impl LocalSearch {
         self.scores.clear();
         self.scores.resize(layout.agent_starts[layout.n_agents()], [0.0; LANES]);
         let widest = layout.n_actions.iter().map(|n| n.div_ceil(LANES)).max().unwrap_or(0);
-        for buffer in [&mut self.first, &mut self.second, &mut self.best] {
+        triangles(view, &self.simple_pairs, &mut self.triangles);
+        for buffer in [
+            &mut self.first,
+            &mut self.second,
+            &mut self.given_first,
+            &mut self.given_second,
+            &mut self.best,
+        ] {
             buffer.clear();
             buffer.resize(widest, [0.0; LANES]);
         }
@@ -292,7 +304,7 @@ impl LocalSearch {
 
     /// Writes the scores of both agents of a pair without their common region.
     #[inline(always)]
-    fn scores_without(&mut self, view: View, region: usize, i: usize, j: usize) {
+    pub(crate) fn scores_without(&mut self, view: View, region: usize, i: usize, j: usize) {
         let layout = &view.messages.layout;
         let table = view.table(region);
         let entry = self.entries[region];
@@ -340,7 +352,7 @@ fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
 
 /// `best(b) = max_a [table(a, b) + first(a)]`.
 #[inline(always)]
-fn best_columns<S: Simd>(
+pub(crate) fn best_columns<S: Simd>(
     simd: S,
     table: &[Chunk<f32>],
     first: &[Chunk<f32>],

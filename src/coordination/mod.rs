@@ -9,6 +9,7 @@ mod local_search;
 mod max_sum;
 mod messages;
 mod problem;
+mod triples;
 mod uai;
 
 pub use anytime::{Anytime, AnytimeOptions};

@@ -23,6 +23,8 @@ pub struct AnytimeOptions {
     /// Decodes from which pair moves start: at least one, more while `starts · regions` is below
     /// `effort`.
     pub effort: usize,
+    /// Restarts with one agent off its favourite action, times the number of regions.
+    pub restarts: usize,
     /// Alternatives of each agent that are tried as kicks, best first.
     pub kicks: usize,
     /// Starts from the messages of the last call when the shape is the same.
@@ -31,7 +33,14 @@ pub struct AnytimeOptions {
 
 impl Default for AnytimeOptions {
     fn default() -> Self {
-        Self { msg_iterations: 10, damping: 0.3, effort: 90, kicks: 3, warm_start: false }
+        Self {
+            msg_iterations: 10,
+            damping: 0.3,
+            effort: 90,
+            restarts: 200,
+            kicks: 3,
+            warm_start: false,
+        }
     }
 }
 
@@ -48,6 +57,8 @@ pub struct Anytime {
     decodes: Vec<usize>,
     values: Vec<(f64, usize)>,
     alternatives: Vec<(f32, usize)>,
+    /// Loss of belief, agent and action of the restarts.
+    regrets: Vec<(f32, usize, usize)>,
 }
 
 impl Anytime {
@@ -142,7 +153,7 @@ impl Run<'_> {
             let view = View { graph: self.graph, messages };
             if start == 0 {
                 search.fit(view);
-                conditional.decode(view, candidate);
+                conditional.decode(view, None, candidate);
             } else {
                 candidate.copy_from_slice(&decodes[values[start - 1].1 * n..][..n]);
             }
@@ -151,6 +162,7 @@ impl Run<'_> {
             candidate.copy_from_slice(&search.action);
             self.offer();
         }
+        self.restart(simd);
         let Anytime { messages, search, candidate, alternatives, options, .. } = &mut *self.solver;
         let view = View { graph: self.graph, messages };
         if search.action != *self.action {
@@ -163,6 +175,45 @@ impl Run<'_> {
         kick(simd, view, search, alternatives, options.kicks);
         candidate.clone_from(&search.action);
         self.offer();
+    }
+}
+
+impl Run<'_> {
+    /// Conditional decodes in which one agent does not take its favourite action: the smallest
+    /// losses of belief first.
+    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+    #[inline(always)]
+    fn restart<S: pulp::Simd>(&mut self, simd: S) {
+        let restarts = self.solver.options.restarts / self.graph.n_regions().max(1);
+        if restarts == 0 {
+            return;
+        }
+        let Anytime { messages, row, regrets, .. } = &mut *self.solver;
+        regrets.clear();
+        for agent in 0..self.graph.n_agents() {
+            messages.belief(agent, row);
+            let best = crate::argmax::argmax(row);
+            let others = row.iter().enumerate().filter(|(a, _)| *a != best);
+            regrets.extend(others.map(|(a, &x)| (row[best] - x, agent, a)));
+        }
+        let order = |x: &(f32, usize, usize), y: &(f32, usize, usize)| {
+            x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2)))
+        };
+        if restarts < regrets.len() {
+            regrets.select_nth_unstable_by(restarts, order);
+            regrets.truncate(restarts);
+        }
+        regrets.sort_unstable_by(order);
+        for index in 0..self.solver.regrets.len() {
+            let Anytime { messages, conditional, search, candidate, regrets, .. } =
+                &mut *self.solver;
+            let view = View { graph: self.graph, messages };
+            conditional.decode(view, Some((regrets[index].1, regrets[index].2)), candidate);
+            search.start(view, candidate);
+            search.ascend_pairs(simd, view);
+            candidate.copy_from_slice(&search.action);
+            self.offer();
+        }
     }
 }
 

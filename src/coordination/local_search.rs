@@ -296,7 +296,10 @@ impl LocalSearch {
             return 0.0;
         }
         let column = (0..n_first).map(|a| table[a * stride + b] + first[a]);
-        let a = column.enumerate().fold((0, f32::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best }).0;
+        let a = column
+            .enumerate()
+            .fold((0, f32::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best })
+            .0;
         self.set(view, i, a);
         self.set(view, j, b);
         gain

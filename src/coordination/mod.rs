@@ -13,8 +13,8 @@ mod triples;
 mod uai;
 
 pub use anytime::{Anytime, AnytimeOptions};
-pub use problem::Problem;
 pub use max_sum::{MaxSum, MaxSumOptions};
+pub use problem::Problem;
 
 use crate::graph::{CoordinationGraph, JointAction};
 

@@ -1,5 +1,22 @@
 //! Choosing the joint action that maximises a sum of local payoffs.
 
+mod anytime;
+mod conditional;
+mod fgq;
+mod kernel;
+mod layout;
+mod local_search;
+mod max_sum;
+mod messages;
+mod problem;
+mod solver;
+mod uai;
+
+pub use anytime::{Anytime, AnytimeOptions};
+pub use problem::Problem;
+pub use solver::{Solver, SolverOptions};
+pub use max_sum::{MaxSum, MaxSumOptions};
+
 use crate::graph::{CoordinationGraph, JointAction};
 
 /// Payoffs to maximise: one row per agent (utilities) and one table per region, flat `f32`.

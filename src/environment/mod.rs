@@ -94,20 +94,20 @@ pub trait View: Send + Sync {
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph);
     /// Writes what a region sees, its members in the order given.
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]);
-    /// Writes the rows of all regions of a state, one after the other; a region whose `swapped` is
-    /// true has its members in reverse order. `swapped` may be shorter than the list of regions.
+    /// Writes the rows of all regions of a state, one at each multiple of `stride`; a region whose
+    /// `swapped` is true has its members in reverse order. `swapped` may be shorter than the list.
     fn region_rows(
         &self,
         state: &[f32],
         graph: &CoordinationGraph,
         swapped: &[bool],
         rows: &mut [f32],
+        stride: usize,
     ) {
         let width = self.spec().region_width;
-        for (index, (members, row)) in graph.regions().zip(rows.chunks_exact_mut(width)).enumerate()
-        {
+        for (index, (members, row)) in graph.regions().zip(rows.chunks_mut(stride)).enumerate() {
             let swap = swapped.get(index).copied().unwrap_or(false);
-            in_order(members, swap, |members| self.region_row(state, members, row));
+            in_order(members, swap, |members| self.region_row(state, members, &mut row[..width]));
         }
     }
     /// Writes what one agent sees.

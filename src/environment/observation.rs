@@ -254,6 +254,7 @@ impl View for SpreadView {
         graph: &CoordinationGraph,
         swapped: &[bool],
         rows: &mut [f32],
+        stride: usize,
     ) {
         let parts = Parts::of(state, self.spec.n_agents);
         let width = self.spec.region_width;
@@ -261,9 +262,8 @@ impl View for SpreadView {
             if self.kind == ObservationKind::Relative {
                 self.measure(scratch, parts, 0..self.spec.n_agents);
             }
-            for (index, (row, region)) in
-                rows.chunks_exact_mut(width).zip(graph.regions()).enumerate()
-            {
+            for (index, (row, region)) in rows.chunks_mut(stride).zip(graph.regions()).enumerate() {
+                let row = &mut row[..width];
                 let swap = swapped.get(index).copied().unwrap_or(false);
                 in_order(region, swap, |members| match self.kind {
                     ObservationKind::Paper => Self::write_paper(parts, members, row),

@@ -1,0 +1,63 @@
+//! The contract shared by CG-CMARL and the baselines, and the algorithms themselves.
+
+mod actor;
+mod cg_cmarl;
+mod exploration;
+mod head;
+mod targets;
+mod td;
+mod two_head;
+
+pub use actor::{Actor, Stage};
+pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy, LearningOptions};
+pub use exploration::TableNoise;
+pub use head::{Head, HeadKind};
+pub use targets::{
+    HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
+};
+pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
+pub use two_head::{NetworkOptions, TwoHead, TwoHeadWorkspace};
+
+use crate::{
+    checkpoint::Checkpoint,
+    episode::{Player, Summary},
+    error::{Error, Result},
+};
+
+/// A learning algorithm: acts with exploration, learns from what it observes.
+///
+/// It owns its memory and decides itself when to update, so nothing outside knows of on-policy or
+/// off-policy.
+pub trait Learner: Player {
+    /// Closes an episode: multipliers, schedules.
+    fn end_episode(&mut self, slot: usize, summary: &Summary);
+    /// What went wrong since the last call; training stops on it.
+    fn failure(&mut self) -> Option<Error>;
+    /// Named scalars about itself, in a fixed order.
+    fn report(&self) -> Vec<(String, f32)>;
+    /// What can be evaluated: one point per multiplier, or the single trained one.
+    fn operating_points(&self, multipliers: &[f32]) -> Vec<OperatingPoint>;
+    /// Writes everything needed to go on exactly from here.
+    fn save(&self, checkpoint: &mut Checkpoint);
+    /// Goes on from a checkpoint of the same configuration.
+    fn load(&mut self, checkpoint: &Checkpoint) -> Result<()>;
+}
+
+/// A frozen greedy policy with the trade-off it stands for.
+pub struct OperatingPoint {
+    /// Where it lies on the trade-off.
+    pub setting: Setting,
+    /// Acts greedily.
+    pub policy: Box<dyn Player>,
+}
+
+/// How the trade-off between reward and constraint was set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Setting {
+    /// CG-CMARL: the multiplier given at evaluation.
+    Multiplier(f32),
+    /// IQL, VDN, QMIX, DCG, MAPPO: the penalty share trained with.
+    MixingRatio(f32),
+    /// MAPPO-Lagrangian: the cost allowed in training; its multiplier is frozen in the actor.
+    CostLimit(f32),
+}

@@ -1,0 +1,345 @@
+//! One gradient of CG-CMARL: sampled transitions in, summed gradients of both heads out.
+//!
+//! Double Q-learning: the online network chooses the next action, the target network values it.
+
+use super::{
+    actor::fill_tables,
+    targets::{bootstrap, summed_error},
+    two_head::{TwoHead, TwoHeadWorkspace},
+};
+use crate::{
+    argmax::argmax,
+    coordination::{Coordinator, FactorTables},
+    environment::View,
+    graph::{CoordinationGraph, JointAction},
+    replay::{Replay, Row},
+};
+use serde::{Deserialize, Serialize};
+
+/// Who chooses the next action that a target bootstraps from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NextAction {
+    /// Each region for itself (the paper's regional operator).
+    Regional,
+    /// The coordinator, for all regions at once (the paper's factored operator).
+    Coupled,
+}
+
+/// Which error the primary head learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// Each region's own.
+    Regional,
+    /// The sum over a state's regions, shared by all of them.
+    Summed,
+}
+
+/// The constants of one gradient.
+#[derive(Clone, Copy, Debug)]
+pub struct TdRule {
+    /// Discount.
+    pub gamma: f32,
+    /// Who chooses the next action.
+    pub next_action: NextAction,
+    /// Which error the primary head learns from.
+    pub error: ErrorKind,
+    /// A summed error is divided by this power of the number of regions.
+    pub error_power: f32,
+    /// Weight of the cost heads' errors.
+    pub cost_weight: f32,
+    /// Errors beyond this count linearly (Huber); infinite for squares throughout.
+    pub huber: f32,
+}
+
+/// One sampled transition, with what was drawn for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Row of the memory.
+    pub row: usize,
+    /// Learn from this region only; from all where none is given.
+    pub region: Option<usize>,
+    /// Bit `r % 64` tells whether region r is seen with its members in reverse order.
+    pub reversed: u64,
+    /// The multipliers the transition is relabelled with.
+    pub multipliers: Vec<f32>,
+}
+
+/// Everything a gradient reads and nobody writes meanwhile.
+#[derive(Clone, Copy)]
+pub struct TdInputs<'a> {
+    /// The network's shape.
+    pub network: &'a TwoHead,
+    /// The network that chooses and learns.
+    pub online: &'a [f32],
+    /// The network that values.
+    pub target: &'a [f32],
+    /// How to look at a state.
+    pub view: &'a dyn View,
+    /// The memory.
+    pub replay: &'a Replay,
+    /// The constants.
+    pub rule: TdRule,
+    /// Rows of the whole batch, over all shards.
+    pub n_rows: usize,
+}
+
+/// One share of a batch with every buffer its gradient needs.
+pub struct TdShard {
+    coordinator: Box<dyn Coordinator>,
+    /// Gradient of this share, flat like the parameters.
+    pub gradient: Vec<f32>,
+    /// Sum over rows of half the squared error, primary head first.
+    pub losses: Vec<f32>,
+    graph: CoordinationGraph,
+    tables: FactorTables,
+    network: TwoHeadWorkspace,
+    joint: JointAction,
+    reversed: Vec<bool>,
+    counts: Vec<usize>,
+    regions: Vec<usize>,
+    before: Vec<f32>,
+    after: Vec<f32>,
+    actions: Vec<usize>,
+    next_actions: Vec<usize>,
+    values: Vec<f32>,
+    next_values: Vec<f32>,
+    d_values: Vec<f32>,
+}
+
+impl TdShard {
+    /// Buffers for one share of a batch.
+    pub fn new(network: &TwoHead, view: &dyn View, coordinator: Box<dyn Coordinator>) -> Self {
+        let spec = view.spec();
+        let mut graph = CoordinationGraph::default();
+        view.graph(&vec![0.0; spec.state_width], &mut graph);
+        let tables = FactorTables::zeros(&graph, spec.n_actions);
+        Self {
+            coordinator,
+            gradient: vec![0.0; network.layout().len()],
+            losses: vec![0.0; network.n_heads()],
+            graph,
+            tables,
+            network: TwoHeadWorkspace::default(),
+            joint: Vec::new(),
+            reversed: Vec::new(),
+            counts: Vec::new(),
+            regions: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            actions: Vec::new(),
+            next_actions: Vec::new(),
+            values: Vec::new(),
+            next_values: Vec::new(),
+            d_values: Vec::new(),
+        }
+    }
+
+    /// Computes the gradient of these samples.
+    pub fn accumulate(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
+        let TdInputs { network, online, target, .. } = inputs;
+        self.gradient.fill(0.0);
+        self.losses.fill(0.0);
+        self.gather(inputs, samples);
+        self.choose_next(inputs, samples);
+        let n_rows = self.regions.len();
+        let len = n_rows * network.n_heads();
+        self.values.resize(len, 0.0);
+        self.next_values.resize(len, 0.0);
+        self.d_values.resize(len, 0.0);
+        let Self { network: buffers, after, next_actions, next_values, .. } = self;
+        network.values(target, after, n_rows, next_actions, next_values, buffers);
+        let Self { network: buffers, before, actions, values, .. } = self;
+        network.values(online, before, n_rows, actions, values, buffers);
+        self.measure_errors(inputs, samples);
+        let Self { network: buffers, gradient, before, d_values, .. } = self;
+        network.backward(online, gradient, before, n_rows, d_values, buffers);
+    }
+
+    /// Writes the input rows before and after, and the regions' actions.
+    fn gather(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
+        let TdInputs { network, view, replay, .. } = inputs;
+        let stride = network.n_inputs();
+        self.counts.clear();
+        self.regions.clear();
+        self.actions.clear();
+        for sample in samples {
+            let row = replay.row(sample.row);
+            view.graph(row.state, &mut self.graph);
+            let start = self.regions.len();
+            match sample.region {
+                Some(region) => self.regions.push(region % self.graph.n_regions()),
+                None => self.regions.extend(0..self.graph.n_regions()),
+            }
+            let n_rows = self.regions.len();
+            self.counts.push(n_rows - start);
+            if self.before.len() < n_rows * stride {
+                self.before.resize(n_rows * stride, 0.0);
+                self.after.resize(n_rows * stride, 0.0);
+            }
+            self.write_rows(inputs, sample, row, start);
+        }
+    }
+
+    fn write_rows(&mut self, inputs: TdInputs<'_>, sample: &Sample, row: Row<'_>, start: usize) {
+        let TdInputs { network, view, .. } = inputs;
+        let (stride, width) = (network.n_inputs(), view.spec().region_width);
+        let range = start * stride..self.regions.len() * stride;
+        let (before, after) = (&mut self.before[range.clone()], &mut self.after[range]);
+        if sample.region.is_some() {
+            let members = self.graph.region(self.regions[start]);
+            view.region_row(row.state, members, &mut before[..width]);
+            view.region_row(row.after, members, &mut after[..width]);
+            self.actions.extend(members.iter().map(|&agent| usize::from(row.actions[agent])));
+        } else {
+            self.reversed.clear();
+            self.reversed.extend((0..self.graph.n_regions()).map(|r| sample.is_reversed(r)));
+            view.region_rows(row.state, &self.graph, &self.reversed, before, stride);
+            view.region_rows(row.after, &self.graph, &self.reversed, after, stride);
+            for (members, &reversed) in self.graph.regions().zip(&self.reversed) {
+                push_actions(&mut self.actions, members, reversed, |agent| {
+                    usize::from(row.actions[agent])
+                });
+            }
+        }
+        for row in before.chunks_exact_mut(stride).chain(after.chunks_exact_mut(stride)) {
+            network.write_multipliers(row, &sample.multipliers);
+        }
+    }
+
+    /// Writes the next action of every row, chosen by the online network.
+    fn choose_next(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
+        let TdInputs { network, online, view, replay, rule, .. } = inputs;
+        let width = network.n_heads() * network.head().n_terms();
+        let n_rows = self.regions.len();
+        let terms = network.terms(online, &self.after, n_rows, &mut self.network);
+        self.next_actions.clear();
+        let mut start = 0;
+        for (sample, &count) in samples.iter().zip(&self.counts) {
+            let terms = &mut terms[start * width..][..count * width];
+            start += count;
+            if rule.next_action == NextAction::Regional {
+                for row in terms.chunks_exact_mut(width) {
+                    let size = view.spec().region_size;
+                    regional_action(network, row, sample, &mut self.tables, size, &mut self.next_actions);
+                }
+                continue;
+            }
+            view.graph(replay.row(sample.row).state, &mut self.graph);
+            self.tables.fit(&self.graph);
+            fill_tables(network, terms, &sample.multipliers, false, &mut self.tables);
+            mirror_reversed(&self.graph, sample, &mut self.tables);
+            self.coordinator.coordinate(&self.graph, &self.tables, &mut self.joint);
+            for (region, members) in self.graph.regions().enumerate() {
+                let reversed = sample.is_reversed(region);
+                push_actions(&mut self.next_actions, members, reversed, |agent| self.joint[agent]);
+            }
+        }
+    }
+
+    /// Writes the gradient of every value (Eqs. td-prim, td-cost).
+    fn measure_errors(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
+        let TdInputs { network, view, replay, rule, n_rows, .. } = inputs;
+        let n_heads = network.n_heads();
+        let (max_regions, n_costs) = (view.spec().max_regions, n_heads - 1);
+        let share = 1.0 / n_rows as f32;
+        let mut start = 0;
+        for (sample, &count) in samples.iter().zip(&self.counts) {
+            let row = replay.row(sample.row);
+            let discount = if row.terminal { 0.0 } else { rule.gamma };
+            let rows = start..start + count;
+            start += count;
+            let primary = |values: &[f32]| rows.clone().map(|r| values[r * n_heads]).sum::<f32>();
+            let summed = (rule.error == ErrorKind::Summed && sample.region.is_none()).then(|| {
+                let rewards = rows.clone().map(|r| row.outcome[self.regions[r]]).sum();
+                let error = summed_error(
+                    primary(&self.values),
+                    rewards,
+                    discount,
+                    primary(&self.next_values),
+                );
+                error / (count as f32).powf(rule.error_power)
+            });
+            for r in rows {
+                let region = self.regions[r];
+                for head in 0..n_heads {
+                    let at = r * n_heads + head;
+                    let reward = if head == 0 {
+                        row.outcome[region]
+                    } else {
+                        -row.outcome[max_regions + region * n_costs + head - 1]
+                    };
+                    let own = self.values[at] - bootstrap(reward, discount, self.next_values[at]);
+                    let error = if head == 0 { summed.unwrap_or(own) } else { own };
+                    let weight = if head == 0 { 1.0 } else { rule.cost_weight };
+                    self.losses[head] += 0.5 * error * error;
+                    self.d_values[at] = weight * share * error.clamp(-rule.huber, rule.huber);
+                }
+            }
+        }
+    }
+}
+
+impl Sample {
+    /// Whether a region is seen with its members in reverse order.
+    fn is_reversed(&self, region: usize) -> bool {
+        self.reversed >> (region % 64) & 1 == 1
+    }
+}
+
+fn push_actions(
+    actions: &mut Vec<usize>,
+    members: &[usize],
+    reversed: bool,
+    of: impl Fn(usize) -> usize,
+) {
+    if reversed {
+        actions.extend(members.iter().rev().map(|&agent| of(agent)));
+    } else {
+        actions.extend(members.iter().map(|&agent| of(agent)));
+    }
+}
+
+/// The best joint action of one region by itself, digit by digit.
+fn regional_action(
+    network: &TwoHead,
+    terms: &mut [f32],
+    sample: &Sample,
+    tables: &mut FactorTables,
+    size: usize,
+    actions: &mut Vec<usize>,
+) {
+    let table = &mut tables.regions_mut()[..network.head().n_entries()];
+    let (primary, costs) = terms.split_at_mut(network.head().n_terms());
+    // Without the multiplier as an input the cost heads evaluate the primary-greedy action.
+    if network.n_multipliers() > 0 {
+        for (cost, &multiplier) in
+            costs.chunks_exact(network.head().n_terms()).zip(&sample.multipliers)
+        {
+            super::augment(primary, cost, multiplier);
+        }
+    }
+    network.head().expand(primary, table);
+    let mut entry = argmax(table);
+    let n_actions = tables.n_actions()[0];
+    let start = actions.len();
+    for _ in 0..size {
+        actions.push(entry % n_actions);
+        entry /= n_actions;
+    }
+    actions[start..].reverse();
+}
+
+/// Turns the tables of reversed regions back into the graph's order of members.
+fn mirror_reversed(graph: &CoordinationGraph, sample: &Sample, tables: &mut FactorTables) {
+    let n = tables.n_actions()[0];
+    for region in (0..graph.n_regions()).filter(|&region| sample.is_reversed(region)) {
+        let table = tables.region_mut(region);
+        for a in 0..n {
+            for b in 0..a {
+                table.swap(a * n + b, b * n + a);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the padded rows of a factor graph lie in flat buffers.
+
+use super::kernel::{Chunk, LANES, Number, chunks_of};
+use super::FactorTables;
+use crate::graph::CoordinationGraph;
+
+/// Positions, in chunks, of every agent's row, every region's table and every message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Layout {
+    /// Actions of each agent.
+    pub n_actions: Vec<usize>,
+    /// First chunk of each agent's row, and the end.
+    pub agent_starts: Vec<usize>,
+    /// First chunk of each region's table, and the end.
+    pub table_starts: Vec<usize>,
+    /// First place of each region, and the end; a place is one seat of an agent in a region.
+    pub region_places: Vec<usize>,
+    /// Agent of each place.
+    pub members: Vec<usize>,
+    /// Actions of the agent of each place.
+    pub member_actions: Vec<usize>,
+    /// First chunk of the message to each place, counted from the region's first message.
+    pub offsets: Vec<usize>,
+    /// Distance, in numbers, between neighbouring actions of each place in its padded table.
+    pub strides: Vec<usize>,
+    /// First chunk of each region's messages, and the end.
+    pub message_starts: Vec<usize>,
+}
+
+impl Layout {
+    /// Takes the shape of a graph; allocates nothing once its buffers have grown.
+    pub(crate) fn fit(&mut self, graph: &CoordinationGraph, n_actions: &[usize]) {
+        for starts in [&mut self.agent_starts, &mut self.table_starts, &mut self.message_starts] {
+            starts.clear();
+            starts.push(0);
+        }
+        for buffer in [
+            &mut self.region_places,
+            &mut self.members,
+            &mut self.member_actions,
+            &mut self.offsets,
+            &mut self.strides,
+            &mut self.n_actions,
+        ] {
+            buffer.clear();
+        }
+        self.region_places.push(0);
+        self.n_actions.extend_from_slice(n_actions);
+        let mut end = 0;
+        self.agent_starts.extend(n_actions.iter().map(|&n| {
+            end += chunks_of(n);
+            end
+        }));
+        for members in graph.regions() {
+            self.push_region(members);
+        }
+    }
+
+    fn push_region(&mut self, members: &[usize]) {
+        let mut offset = 0;
+        let mut rows = 1;
+        for (slot, &agent) in members.iter().enumerate() {
+            let n = self.n_actions[agent];
+            self.members.push(agent);
+            self.member_actions.push(n);
+            self.offsets.push(offset);
+            offset += chunks_of(n);
+            rows *= if slot + 1 == members.len() { chunks_of(n) } else { n };
+        }
+        self.push_strides(members);
+        self.region_places.push(self.members.len());
+        self.message_starts.push(self.message_starts[self.message_starts.len() - 1] + offset);
+        self.table_starts.push(self.table_starts[self.table_starts.len() - 1] + rows);
+    }
+
+    fn push_strides(&mut self, members: &[usize]) {
+        let start = self.strides.len();
+        self.strides.resize(start + members.len(), 1);
+        for slot in (0..members.len().saturating_sub(1)).rev() {
+            let n = self.n_actions[members[slot + 1]];
+            let last = slot + 2 == members.len();
+            let rows = if last { chunks_of(n) * LANES } else { n };
+            self.strides[start + slot] = self.strides[start + slot + 1] * rows;
+        }
+    }
+
+    pub(crate) fn n_agents(&self) -> usize {
+        self.n_actions.len()
+    }
+
+    pub(crate) fn n_regions(&self) -> usize {
+        self.region_places.len() - 1
+    }
+
+    /// The places of one region.
+    #[inline]
+    pub(crate) fn places(&self, region: usize) -> std::ops::Range<usize> {
+        self.region_places[region]..self.region_places[region + 1]
+    }
+
+    /// The chunks of one region's table.
+    #[inline]
+    pub(crate) fn table(&self, region: usize) -> std::ops::Range<usize> {
+        self.table_starts[region]..self.table_starts[region + 1]
+    }
+
+    /// The chunks of one agent's row.
+    #[inline]
+    pub(crate) fn agent(&self, agent: usize) -> std::ops::Range<usize> {
+        self.agent_starts[agent]..self.agent_starts[agent + 1]
+    }
+
+    /// The chunks of one region's messages.
+    #[inline]
+    pub(crate) fn messages(&self, region: usize) -> std::ops::Range<usize> {
+        self.message_starts[region]..self.message_starts[region + 1]
+    }
+
+    /// Chunks of the widest region's messages.
+    pub(crate) fn widest(&self) -> usize {
+        self.message_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
+    }
+
+    /// Copies utilities and tables into padded rows; says whether any payoff is minus infinity.
+    pub(crate) fn load<T: Number + From<f32>>(
+        &self,
+        tables: &FactorTables,
+        utilities: &mut Vec<Chunk<T>>,
+        padded: &mut Vec<Chunk<T>>,
+    ) -> bool {
+        utilities.resize(self.agent_starts[self.n_agents()], [T::ZERO; LANES]);
+        padded.resize(self.table_starts[self.n_regions()], [T::LOWEST; LANES]);
+        let mut hard = false;
+        for agent in 0..self.n_agents() {
+            let row = tables.agent(agent);
+            pad(row, row.len(), T::ZERO, &mut utilities[self.agent(agent)]);
+            hard |= row.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
+        }
+        for region in 0..self.n_regions() {
+            let table = tables.region(region);
+            let width = self.member_actions[self.region_places[region + 1] - 1];
+            pad(table, width, T::LOWEST, &mut padded[self.table(region)]);
+            hard |= table.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
+        }
+        hard
+    }
+}
+
+/// Copies rows of `width` numbers into whole chunks.
+fn pad<T: Number + From<f32>>(from: &[f32], width: usize, fill: T, to: &mut [Chunk<T>]) {
+    let rows = from.chunks_exact(width).zip(to.chunks_exact_mut(chunks_of(width)));
+    for (row, padded) in rows {
+        let flat = padded.as_flattened_mut();
+        let (used, rest) = flat.split_at_mut(width);
+        used.iter_mut().zip(row).for_each(|(to, &x)| *to = T::from(x));
+        rest.fill(fill);
+    }
+}

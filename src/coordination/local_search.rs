@@ -1,0 +1,362 @@
+//! Improving a joint action by changing one agent or one pair of agents at a time.
+//!
+//! Keeps, for every agent, the payoff of each of its actions given what the others do:
+//! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
+#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+
+use super::kernel::{Chunk, LANES};
+use super::layout::Layout;
+use super::messages::Messages;
+use crate::argmax::argmax;
+use crate::graph::CoordinationGraph;
+use pulp::Simd;
+
+/// A move must gain more than this share of the payoffs it touches.
+const LEAST_GAIN: f32 = 1e-5;
+
+/// A joint action and what each agent could gain alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocalSearch {
+    pub action: Vec<usize>,
+    scores: Vec<Chunk<f32>>,
+    /// Index of the current entry in each region's padded table.
+    entries: Vec<usize>,
+    /// Regions whose two agents share no other region: their pair moves are exact.
+    simple_pairs: Vec<bool>,
+    shape: Layout,
+    /// When each agent's scores last changed, and when each region was last found without gain.
+    touched: Vec<u64>,
+    checked: Vec<u64>,
+    clock: u64,
+    first: Vec<Chunk<f32>>,
+    second: Vec<Chunk<f32>>,
+    best: Vec<Chunk<f32>>,
+    /// Agents that moved and what they did before, to take moves back.
+    pub undo: Vec<(usize, usize)>,
+}
+
+/// The problem as the search sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub graph: &'a CoordinationGraph,
+    pub messages: &'a Messages,
+}
+
+impl View<'_> {
+    #[inline(always)]
+    fn table(&self, region: usize) -> &[f32] {
+        self.messages.tables[self.messages.layout.table(region)].as_flattened()
+    }
+}
+
+impl LocalSearch {
+    /// Takes the shape of a problem.
+    pub(crate) fn fit(&mut self, view: View) {
+        let layout = &view.messages.layout;
+        if self.shape == *layout {
+            return;
+        }
+        self.shape.clone_from(layout);
+        let graph = view.graph;
+        self.simple_pairs.clear();
+        self.simple_pairs.extend(graph.regions().map(|members| match *members {
+            [i, j] => {
+                let shared = |seat: &&crate::graph::Seat| graph.region(seat.region).contains(&j);
+                graph.seats_of(i).iter().filter(shared).count() == 1
+            }
+            _ => false,
+        }));
+        self.scores.clear();
+        self.scores.resize(layout.agent_starts[layout.n_agents()], [0.0; LANES]);
+        let widest = layout.n_actions.iter().map(|n| n.div_ceil(LANES)).max().unwrap_or(0);
+        for buffer in [&mut self.first, &mut self.second, &mut self.best] {
+            buffer.clear();
+            buffer.resize(widest, [0.0; LANES]);
+        }
+        self.entries.resize(layout.n_regions(), 0);
+    }
+
+    /// Starts from a joint action.
+    #[inline(always)]
+    pub(crate) fn start(&mut self, view: View, action: &[usize]) {
+        let layout = &view.messages.layout;
+        self.action.clear();
+        self.action.extend_from_slice(action);
+        self.undo.clear();
+        self.clock = 1;
+        self.touched.clear();
+        self.touched.resize(action.len(), 1);
+        self.checked.clear();
+        self.checked.resize(layout.n_regions(), 0);
+        for region in 0..layout.n_regions() {
+            self.entries[region] = layout
+                .places(region)
+                .map(|place| action[layout.members[place]] * layout.strides[place])
+                .sum();
+        }
+        self.scores.copy_from_slice(&view.messages.utilities);
+        for region in 0..layout.n_regions() {
+            for place in layout.places(region) {
+                self.add_row(view, region, place);
+            }
+        }
+    }
+
+    /// Adds the row of a region's table along one member to that member's scores.
+    #[inline(always)]
+    fn add_row(&mut self, view: View, region: usize, place: usize) {
+        let layout = &view.messages.layout;
+        let (agent, stride) = (layout.members[place], layout.strides[place]);
+        let n = layout.member_actions[place];
+        let row = &view.table(region)[self.entries[region] - self.action[agent] * stride..];
+        let scores = &mut self.scores[layout.agent(agent)].as_flattened_mut()[..n];
+        if stride == 1 {
+            scores.iter_mut().zip(row).for_each(|(score, &x)| *score += x);
+        } else {
+            scores.iter_mut().zip(row.iter().step_by(stride)).for_each(|(score, &x)| *score += x);
+        }
+    }
+
+    /// Computes one agent's scores anew, without one region if told.
+    #[inline(always)]
+    fn rescore(&mut self, view: View, agent: usize, without: Option<usize>) {
+        let chunks = view.messages.layout.agent(agent);
+        self.scores[chunks.clone()].copy_from_slice(&view.messages.utilities[chunks]);
+        for seat in view.graph.seats_of(agent) {
+            if Some(seat.region) != without {
+                let place = view.messages.layout.region_places[seat.region] + seat.slot;
+                self.add_row(view, seat.region, place);
+            }
+        }
+    }
+
+    /// What the agent's best action would gain alone, and that action.
+    #[inline(always)]
+    pub(crate) fn best_reply(&self, layout: &Layout, agent: usize) -> (f32, usize) {
+        let scores = self.scores(layout, agent);
+        let best = argmax(scores);
+        (scores[best] - scores[self.action[agent]], best)
+    }
+
+    /// Payoff of each action of an agent, given the others.
+    #[inline(always)]
+    pub(crate) fn scores(&self, layout: &Layout, agent: usize) -> &[f32] {
+        &self.scores[layout.agent(agent)].as_flattened()[..layout.n_actions[agent]]
+    }
+
+    /// Changes one agent's action and the scores of all who share a region with it.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, view: View, agent: usize, to: usize) {
+        let layout = &view.messages.layout;
+        self.clock += 1;
+        self.touched[agent] = self.clock;
+        self.undo.push((agent, self.action[agent]));
+        let from = std::mem::replace(&mut self.action[agent], to);
+        for seat in view.graph.seats_of(agent) {
+            let places = layout.places(seat.region);
+            let stride = layout.strides[places.start + seat.slot];
+            let old = self.entries[seat.region];
+            let new = old + to * stride - from * stride;
+            self.entries[seat.region] = new;
+            for place in places {
+                let other = layout.members[place];
+                if other == agent {
+                    continue;
+                }
+                self.touched[other] = self.clock;
+                if view.messages.hard {
+                    continue;
+                }
+                let stride = layout.strides[place];
+                let back = self.action[other] * stride;
+                let table = view.table(seat.region);
+                let n = layout.member_actions[place];
+                let scores = &mut self.scores[layout.agent(other)].as_flattened_mut()[..n];
+                replace_row(scores, &table[old - back..], &table[new - back..], stride);
+            }
+        }
+        if view.messages.hard {
+            for seat in view.graph.seats_of(agent) {
+                for &other in view.graph.region(seat.region) {
+                    self.rescore(view, other, None);
+                }
+            }
+        }
+    }
+
+    /// Takes back every move made after the first `keep`.
+    #[inline(always)]
+    pub(crate) fn take_back(&mut self, view: View, keep: usize) {
+        while self.undo.len() > keep {
+            if let Some((agent, action)) = self.undo.pop() {
+                self.set(view, agent, action);
+                self.undo.pop();
+            }
+        }
+    }
+
+    /// Single moves until none gains; agents with `frozen` stay. Returns the total gain.
+    #[inline(always)]
+    pub(crate) fn ascend(&mut self, view: View, frozen: Option<usize>) -> f32 {
+        let layout = &view.messages.layout;
+        let mut total = 0.0;
+        loop {
+            let mut gained = 0.0;
+            for agent in 0..self.action.len() {
+                if frozen != Some(agent) {
+                    let (gain, to) = self.best_reply(layout, agent);
+                    if gain > self.least(layout, agent, to) {
+                        self.set(view, agent, to);
+                        gained += gain;
+                    }
+                }
+            }
+            total += gained;
+            if gained == 0.0 {
+                return total;
+            }
+        }
+    }
+
+    /// Single and pair moves until none gains. Returns the total gain.
+    #[inline(always)]
+    pub(crate) fn ascend_pairs<S: Simd>(&mut self, simd: S, view: View) -> f32 {
+        let mut total = self.ascend(view, None);
+        loop {
+            let mut gained = 0.0;
+            for region in 0..self.entries.len() {
+                if self.simple_pairs[region] {
+                    gained += self.improve_pair(simd, view, region);
+                }
+            }
+            total += gained;
+            if gained == 0.0 {
+                return total;
+            }
+            total += self.ascend(view, None);
+        }
+    }
+
+    /// The best joint move of one pair, made if it gains.
+    #[inline(always)]
+    fn improve_pair<S: Simd>(&mut self, simd: S, view: View, region: usize) -> f32 {
+        let layout = &view.messages.layout;
+        let place = layout.region_places[region];
+        let (i, j) = (layout.members[place], layout.members[place + 1]);
+        if self.checked[region] > self.touched[i].max(self.touched[j]) {
+            return 0.0;
+        }
+        self.checked[region] = self.clock + 1;
+        self.scores_without(view, region, i, j);
+        let (n_first, n_second) = (layout.n_actions[i], layout.n_actions[j]);
+        let width = n_second.div_ceil(LANES);
+        let table = &view.messages.tables[layout.table(region)];
+        best_columns(simd, table, &self.first, &mut self.best[..width]);
+        let (first, second) = (self.first.as_flattened(), self.second.as_flattened());
+        let best = self.best[..width].as_flattened_mut();
+        best.iter_mut().zip(second).for_each(|(best, &y)| *best += y);
+        let b = argmax(&best[..n_second]);
+        let (value, stride) = (best[b], width * LANES);
+        let (a_now, b_now) = (self.action[i], self.action[j]);
+        let table = table.as_flattened();
+        let now = table[a_now * stride + b_now] + first[a_now] + second[b_now];
+        let gain = value - now;
+        // Not `<=`: a gain that is not a number is no gain.
+        if !(gain > LEAST_GAIN * (1.0 + now.abs())) {
+            return 0.0;
+        }
+        let column = (0..n_first).map(|a| table[a * stride + b] + first[a]);
+        let a = column.enumerate().fold((0, f32::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best }).0;
+        self.set(view, i, a);
+        self.set(view, j, b);
+        gain
+    }
+
+    /// Writes the scores of both agents of a pair without their common region.
+    #[inline(always)]
+    fn scores_without(&mut self, view: View, region: usize, i: usize, j: usize) {
+        let layout = &view.messages.layout;
+        let table = view.table(region);
+        let entry = self.entries[region];
+        let stride = layout.strides[layout.region_places[region]];
+        if view.messages.hard {
+            self.rescore(view, i, Some(region));
+            self.rescore(view, j, Some(region));
+        }
+        let (chunks_i, chunks_j) = (layout.agent(i), layout.agent(j));
+        self.first[..chunks_i.len()].copy_from_slice(&self.scores[chunks_i]);
+        self.second[..chunks_j.len()].copy_from_slice(&self.scores[chunks_j]);
+        if view.messages.hard {
+            self.rescore(view, i, None);
+            self.rescore(view, j, None);
+            return;
+        }
+        let first = &mut self.first.as_flattened_mut()[..layout.n_actions[i]];
+        let column = table[entry - self.action[i] * stride..].iter().step_by(stride);
+        first.iter_mut().zip(column).for_each(|(x, &q)| *x -= q);
+        let second = &mut self.second.as_flattened_mut()[..layout.n_actions[j]];
+        let row = &table[entry - self.action[j]..];
+        second.iter_mut().zip(row).for_each(|(y, &q)| *y -= q);
+    }
+
+    #[inline(always)]
+    fn least(&self, layout: &Layout, agent: usize, action: usize) -> f32 {
+        LEAST_GAIN * (1.0 + self.scores(layout, agent)[action].abs())
+    }
+}
+
+/// `scores += new - old` along a stride.
+#[inline(always)]
+fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
+    if stride == 1 {
+        for ((score, &old), &new) in scores.iter_mut().zip(old).zip(new) {
+            *score += new - old;
+        }
+    } else {
+        let rows = old.iter().step_by(stride).zip(new.iter().step_by(stride));
+        for (score, (&old, &new)) in scores.iter_mut().zip(rows) {
+            *score += new - old;
+        }
+    }
+}
+
+/// `best(b) = max_a [table(a, b) + first(a)]`.
+#[inline(always)]
+fn best_columns<S: Simd>(
+    simd: S,
+    table: &[Chunk<f32>],
+    first: &[Chunk<f32>],
+    best: &mut [Chunk<f32>],
+) {
+    let best = S::as_mut_simd_f32s(best.as_flattened_mut()).0;
+    let table = S::as_simd_f32s(table.as_flattened()).0;
+    let first = first.as_flattened();
+    if let Some(best) = best.as_mut_array::<4>() {
+        *best = columns_of_width(simd, table, first);
+        return;
+    }
+    best.fill(simd.splat_f32s(f32::NEG_INFINITY));
+    for (row, &x) in table.chunks_exact(best.len()).zip(first) {
+        let x = simd.splat_f32s(x);
+        for (best, &q) in best.iter_mut().zip(row) {
+            *best = simd.max_f32s(simd.add_f32s(q, x), *best);
+        }
+    }
+}
+
+/// [`best_columns`] in registers.
+#[inline(always)]
+fn columns_of_width<S: Simd, const W: usize>(
+    simd: S,
+    table: &[S::f32s],
+    first: &[f32],
+) -> [S::f32s; W] {
+    let mut best = [simd.splat_f32s(f32::NEG_INFINITY); W];
+    for (row, &x) in table.as_chunks::<W>().0.iter().zip(first) {
+        let x = simd.splat_f32s(x);
+        for w in 0..W {
+            best[w] = simd.max_f32s(simd.add_f32s(row[w], x), best[w]);
+        }
+    }
+    best
+}

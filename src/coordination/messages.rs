@@ -1,0 +1,231 @@
+//! Damped, normalised Max-Sum messages on padded rows: what `max_sum` and `anytime` iterate.
+//!
+//! `M_{R→i}(a) = max over the others of [Q_R + Σ_k M_{k→R}]` and `M_{i→R} = Σ_{R'≠R} M_{R'→i}`,
+//! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
+#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+
+use super::FactorTables;
+use super::kernel::{Chunk, LANES, larger, region_messages, row_max, zip};
+use super::layout::Layout;
+use crate::argmax::argmax;
+use crate::graph::CoordinationGraph;
+use pulp::Simd;
+
+const FORBIDDEN: f32 = f32::NEG_INFINITY;
+
+/// Messages of every region to its members, and the buffers to iterate them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Messages {
+    pub layout: Layout,
+    previous: Layout,
+    pub utilities: Vec<Chunk<f32>>,
+    pub tables: Vec<Chunk<f32>>,
+    pub messages: Vec<Chunk<f32>>,
+    /// Utility plus all finite messages, per agent and action.
+    pub beliefs: Vec<Chunk<f32>>,
+    /// How many messages forbid the action; only kept when some payoff is minus infinity.
+    refusals: Vec<Chunk<f32>>,
+    heard: Vec<Chunk<f32>>,
+    fresh: Vec<Chunk<f32>>,
+    pub hard: bool,
+}
+
+impl Messages {
+    /// Takes the shape and payoffs of a problem; keeps the messages if `warm` and the shape is the
+    /// same, else silences them.
+    pub(crate) fn load(&mut self, graph: &CoordinationGraph, tables: &FactorTables, warm: bool) {
+        std::mem::swap(&mut self.layout, &mut self.previous);
+        self.layout.fit(graph, tables.n_actions());
+        self.hard = self.layout.load(tables, &mut self.utilities, &mut self.tables);
+        let n_messages = self.layout.message_starts[self.layout.n_regions()];
+        if !warm || self.layout != self.previous {
+            self.messages.clear();
+        }
+        self.messages.resize(n_messages, [0.0; LANES]);
+        self.beliefs.resize(self.utilities.len(), [0.0; LANES]);
+        self.refusals.resize(if self.hard { self.utilities.len() } else { 0 }, [0.0; LANES]);
+        self.heard.resize(self.layout.widest(), [0.0; LANES]);
+        self.fresh.resize(self.layout.widest(), [0.0; LANES]);
+    }
+
+    /// One round: every region answers what it heard in the last round. Returns the largest change
+    /// of a message; beliefs are those of the new messages.
+    #[inline(always)]
+    pub(crate) fn iterate<S: Simd>(&mut self, simd: S, damping: f32) -> f32 {
+        let mut residual = 0.0;
+        for region in 0..self.layout.n_regions() {
+            self.hear(region);
+            let places = self.layout.places(region);
+            region_messages(
+                simd,
+                &self.tables[self.layout.table(region)],
+                &self.layout.member_actions[places.clone()],
+                &self.layout.offsets[places],
+                &self.heard,
+                &mut self.fresh,
+            );
+            residual = larger(self.send(simd, region, damping), residual);
+        }
+        self.gather();
+        residual
+    }
+
+    /// What the members of a region tell it: their belief without the region's own message.
+    #[inline(always)]
+    fn hear(&mut self, region: usize) {
+        let messages = &self.messages[self.layout.messages(region)];
+        for place in self.layout.places(region) {
+            let agent = self.layout.agent(self.layout.members[place]);
+            let offset = self.layout.offsets[place];
+            let own = &messages[offset..][..agent.len()];
+            let heard = &mut self.heard[offset..][..agent.len()];
+            let beliefs = &self.beliefs[agent.clone()];
+            if self.hard {
+                let refusals = &self.refusals[agent];
+                for w in 0..heard.len() {
+                    heard[w] = std::array::from_fn(|lane| {
+                        without(beliefs[w][lane], refusals[w][lane], own[w][lane])
+                    });
+                }
+            } else {
+                for ((to, &belief), &message) in heard.iter_mut().zip(beliefs).zip(own) {
+                    *to = zip(belief, message, |x, y| x - y);
+                }
+            }
+        }
+    }
+
+    /// Normalises and damps the fresh messages of a region into place; returns the largest change.
+    #[inline(always)]
+    fn send<S: Simd>(&mut self, simd: S, region: usize, damping: f32) -> f32 {
+        let mut change = 0.0;
+        let messages = &mut self.messages[self.layout.messages(region)];
+        for place in self.layout.places(region) {
+            let n = self.layout.member_actions[place];
+            let width = n.div_ceil(LANES);
+            let offset = self.layout.offsets[place];
+            let fresh = &mut self.fresh[offset..][..width];
+            fresh.as_flattened_mut()[n..].fill(FORBIDDEN);
+            let best = row_max(simd, fresh);
+            let shift = if best == FORBIDDEN { 0.0 } else { best };
+            fresh.as_flattened_mut()[n..].fill(shift);
+            let message = messages[offset..][..width].as_flattened_mut();
+            let changed = if self.hard {
+                damp_hard(fresh.as_flattened(), shift, damping, message)
+            } else {
+                damp(simd, fresh.as_flattened(), shift, damping, message)
+            };
+            change = larger(changed, change);
+        }
+        change
+    }
+
+    /// Sums what every agent has heard (the inner sum of the action-selection rule).
+    #[inline(always)]
+    pub(crate) fn gather(&mut self) {
+        self.beliefs.copy_from_slice(&self.utilities);
+        self.refusals.fill([0.0; LANES]);
+        if self.hard {
+            return self.gather_hard();
+        }
+        for region in 0..self.layout.n_regions() {
+            let messages = &self.messages[self.layout.messages(region)];
+            for place in self.layout.places(region) {
+                let agent = self.layout.agent(self.layout.members[place]);
+                let own = &messages[self.layout.offsets[place]..][..agent.len()];
+                for (belief, &message) in self.beliefs[agent].iter_mut().zip(own) {
+                    *belief = zip(*belief, message, |x, y| x + y);
+                }
+            }
+        }
+    }
+
+    /// [`Self::gather`] that counts minus infinities apart, so that none is ever subtracted.
+    #[inline(always)]
+    fn gather_hard(&mut self) {
+        for w in 0..self.beliefs.len() {
+            for lane in 0..LANES {
+                if self.beliefs[w][lane] == FORBIDDEN {
+                    self.beliefs[w][lane] = 0.0;
+                    self.refusals[w][lane] = 1.0;
+                }
+            }
+        }
+        for region in 0..self.layout.n_regions() {
+            let messages = &self.messages[self.layout.messages(region)];
+            for place in self.layout.places(region) {
+                let agent = self.layout.agent(self.layout.members[place]);
+                let own = messages[self.layout.offsets[place]..].as_flattened();
+                let refusals = self.refusals[agent.clone()].as_flattened_mut();
+                let beliefs = self.beliefs[agent].as_flattened_mut();
+                for ((belief, refusal), &message) in beliefs.iter_mut().zip(refusals).zip(own) {
+                    let hard = message == FORBIDDEN;
+                    *refusal += if hard { 1.0 } else { 0.0 };
+                    *belief += if hard { 0.0 } else { message };
+                }
+            }
+        }
+    }
+
+    /// Writes the beliefs of one agent: minus infinity where some message forbids the action.
+    pub(crate) fn belief(&self, agent: usize, row: &mut Vec<f32>) {
+        row.clear();
+        let chunks = self.layout.agent(agent);
+        let n = self.layout.n_actions[agent];
+        row.extend_from_slice(&self.beliefs[chunks.clone()].as_flattened()[..n]);
+        if self.hard {
+            let refusals = self.refusals[chunks].as_flattened();
+            row.iter_mut().zip(refusals).filter(|(_, r)| **r > 0.0).for_each(|(x, _)| *x = FORBIDDEN);
+        }
+    }
+
+    /// Each agent's best action by its own belief (the action-selection rule).
+    pub(crate) fn decode(&self, row: &mut Vec<f32>, action: &mut Vec<usize>) {
+        action.clear();
+        for agent in 0..self.layout.n_agents() {
+            if self.hard {
+                self.belief(agent, row);
+                action.push(argmax(row));
+            } else {
+                let beliefs = self.beliefs[self.layout.agent(agent)].as_flattened();
+                action.push(argmax(&beliefs[..self.layout.n_actions[agent]]));
+            }
+        }
+    }
+}
+
+/// The belief without one message, where forbidden actions are counted apart.
+#[inline(always)]
+fn without(belief: f32, refusals: f32, message: f32) -> f32 {
+    let (refusals, own) = if message == FORBIDDEN { (refusals - 1.0, 0.0) } else { (refusals, message) };
+    if refusals > 0.0 { FORBIDDEN } else { belief - own }
+}
+
+/// `message = (1-d)·(fresh - shift) + d·message`; returns the largest change.
+#[inline(always)]
+fn damp<S: Simd>(simd: S, fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+    let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
+    let shift = simd.splat_f32s(shift);
+    let mut change = simd.splat_f32s(0.0);
+    for (old, &fresh) in S::as_mut_simd_f32s(message).0.iter_mut().zip(S::as_simd_f32s(fresh).0) {
+        let taken = simd.mul_f32s(take, simd.sub_f32s(fresh, shift));
+        let new = simd.add_f32s(taken, simd.mul_f32s(keep, *old));
+        change = simd.max_f32s(simd.abs_f32s(simd.sub_f32s(new, *old)), change);
+        *old = new;
+    }
+    simd.reduce_max_f32s(change)
+}
+
+/// [`damp`] that never averages a forbidden entry and counts its coming and going as no change.
+#[inline(always)]
+fn damp_hard(fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+    let mut change = 0.0;
+    for (old, &fresh) in message.iter_mut().zip(fresh) {
+        let fresh = fresh - shift;
+        let hard = fresh == FORBIDDEN || *old == FORBIDDEN;
+        let new = if hard { fresh } else { (1.0 - damping) * fresh + damping * *old };
+        change = if hard { change } else { larger((new - *old).abs(), change) };
+        *old = new;
+    }
+    change
+}

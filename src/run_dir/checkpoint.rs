@@ -1,0 +1,285 @@
+//! A checkpoint: named tensors and a state in one safetensors file that vouches for itself.
+//!
+//! The header's metadata holds one entry, `cgcmarl`: eight hexadecimal digits of CRC-32 and the
+//! JSON text they cover, which in turn holds the CRC-32 of every tensor.
+
+use super::{
+    atomic,
+    tensors::{Element, Tensor, Values},
+};
+use crate::error::{Error, Result};
+use safetensors::SafeTensors;
+use serde::{Deserialize, Serialize};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+const METADATA_KEY: &str = "cgcmarl";
+const VERSION: u32 = 1;
+
+/// Everything needed to go on: arrays by name, and the rest as JSON.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkpoint<'a> {
+    /// Environment steps so far.
+    pub step: u64,
+    /// Counters, random streams, multipliers: whatever is not an array.
+    pub state: serde_json::Value,
+    /// Lengths of the logs when it was taken; later lines are cut off on resume.
+    pub logs: BTreeMap<String, u64>,
+    tensors: Vec<Tensor<'a>>,
+    source: PathBuf,
+}
+
+/// The part of a checkpoint that travels in the file's header.
+#[derive(Serialize, Deserialize)]
+struct Seal {
+    version: u32,
+    step: u64,
+    state: serde_json::Value,
+    logs: BTreeMap<String, u64>,
+    crc32: BTreeMap<String, u32>,
+}
+
+impl<'a> Checkpoint<'a> {
+    /// A checkpoint without tensors yet.
+    pub fn new(step: u64, state: serde_json::Value) -> Self {
+        Self { step, state, source: "checkpoint".into(), ..Self::default() }
+    }
+
+    /// Adds a tensor; borrowed values are written without a copy of their own.
+    pub fn push<T: Element>(
+        &mut self,
+        name: impl Into<String>,
+        shape: &[usize],
+        values: impl Into<Cow<'a, [T]>>,
+    ) {
+        let (name, values) = (name.into(), T::wrap(values.into()));
+        assert_eq!(shape.iter().product::<usize>(), values.len(), "shape {shape:?} of `{name}`");
+        assert!(self.find(&name).is_none(), "tensor `{name}` is there already");
+        self.tensors.push(Tensor { name, shape: shape.to_vec(), values });
+    }
+
+    /// All tensors, in the order of the file or of their pushing.
+    pub fn tensors(&self) -> &[Tensor<'a>] {
+        &self.tensors
+    }
+
+    /// The file it was read from.
+    pub fn source(&self) -> &Path {
+        &self.source
+    }
+
+    /// A tensor's numbers; an error names the file and the tensor.
+    pub fn get<T: Element>(&self, name: &str) -> Result<&[T]> {
+        let tensor =
+            self.find(name).ok_or_else(|| self.misfit(&format!("has no tensor `{name}`")))?;
+        T::unwrap(&tensor.values).map(AsRef::as_ref).ok_or_else(|| {
+            let found = tensor.values.type_name();
+            self.misfit(&format!("holds `{name}` as {found}, not {}", T::NAME))
+        })
+    }
+
+    /// A tensor's numbers where it has exactly this shape.
+    pub fn get_shaped<T: Element>(&self, name: &str, shape: &[usize]) -> Result<&[T]> {
+        let values = self.get(name)?;
+        let found = self.find(name).map_or(&[][..], |tensor| &tensor.shape);
+        if found != shape {
+            return Err(self.misfit(&format!(
+                "holds `{name}` with shape {found:?}, but this configuration needs {shape:?}"
+            )));
+        }
+        Ok(values)
+    }
+
+    /// The state as the type that was saved.
+    pub fn state_as<S: serde::de::DeserializeOwned>(&self) -> Result<S> {
+        S::deserialize(&self.state)
+            .map_err(|error| self.misfit(&format!("has a state that does not fit: {error}")))
+    }
+
+    fn find(&self, name: &str) -> Option<&Tensor<'a>> {
+        self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    fn misfit(&self, what: &str) -> Error {
+        Error::format(&self.source, None, format!("the checkpoint {what}"))
+    }
+
+    /// Writes the file whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let seal = Seal {
+            version: VERSION,
+            step: self.step,
+            state: self.state.clone(),
+            logs: self.logs.clone(),
+            crc32: self
+                .tensors
+                .iter()
+                .map(|tensor| (tensor.name.clone(), crc32fast::hash(tensor.values.bytes())))
+                .collect(),
+        };
+        let broken = |error: &dyn std::fmt::Display| Error::format(path, None, error.to_string());
+        let text = serde_json::to_string(&seal).map_err(|error| broken(&error))?;
+        let sealed = format!("{:08x}{text}", crc32fast::hash(text.as_bytes()));
+        let metadata = Some([(METADATA_KEY.to_owned(), sealed)].into());
+        let tensors = self.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor));
+        let bytes = safetensors::serialize(tensors, metadata).map_err(|error| broken(&error))?;
+        atomic::write(path, &bytes)
+    }
+}
+
+impl Checkpoint<'static> {
+    /// Reads a file, refusing one that is truncated, damaged or not ours.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = fs::read(path).map_err(Error::file(path))?;
+        Self::parse(path, &bytes).map_err(|message| Error::format(path, None, message))
+    }
+
+    fn parse(path: &Path, bytes: &[u8]) -> std::result::Result<Self, String> {
+        let damaged = |what: &dyn std::fmt::Display| {
+            format!("not a whole safetensors file ({what}); it was truncated or is something else")
+        };
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| damaged(&error))?;
+        let file = SafeTensors::deserialize(bytes).map_err(|error| damaged(&error))?;
+        let sealed = metadata
+            .metadata()
+            .as_ref()
+            .and_then(|entries| entries.get(METADATA_KEY))
+            .ok_or("a safetensors file, but not a checkpoint of cgcmarl")?;
+        let seal = open_seal(sealed)?;
+        let tensors: Vec<_> = metadata
+            .offset_keys()
+            .iter()
+            .map(|name| tensor(&file, name, &seal))
+            .collect::<std::result::Result<_, _>>()?;
+        if let Some(name) = seal.crc32.keys().find(|name| !tensors.iter().any(|t| &t.name == *name))
+        {
+            return Err(format!("damaged: tensor `{name}` is missing"));
+        }
+        Ok(Self {
+            step: seal.step,
+            state: seal.state,
+            logs: seal.logs,
+            tensors,
+            source: path.into(),
+        })
+    }
+}
+
+fn open_seal(sealed: &str) -> std::result::Result<Seal, String> {
+    let damaged = || "damaged: the checksum of its state does not match".to_owned();
+    let (digits, text) = sealed.split_at_checked(8).ok_or_else(damaged)?;
+    if u32::from_str_radix(digits, 16) != Ok(crc32fast::hash(text.as_bytes())) {
+        return Err(damaged());
+    }
+    let seal: Seal = serde_json::from_str(text)
+        .map_err(|error| format!("written by another version of cgcmarl: {error}"))?;
+    if seal.version != VERSION {
+        let version = seal.version;
+        return Err(format!("checkpoint version {version}; this program reads version {VERSION}"));
+    }
+    Ok(seal)
+}
+
+fn tensor(
+    file: &SafeTensors,
+    name: &str,
+    seal: &Seal,
+) -> std::result::Result<Tensor<'static>, String> {
+    let view = file.tensor(name).map_err(|error| error.to_string())?;
+    if seal.crc32.get(name) != Some(&crc32fast::hash(view.data())) {
+        return Err(format!("damaged: the checksum of tensor `{name}` does not match"));
+    }
+    let values = Values::from_bytes(view.dtype(), view.data())
+        .ok_or_else(|| format!("tensor `{name}` has type {:?}, which is not ours", view.dtype()))?;
+    Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), values })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn written() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("step_5.safetensors");
+        let weights = [1.5f32, -2.0, f32::MIN_POSITIVE, 0.1, 7.0, 8.0];
+        let mut checkpoint = Checkpoint::new(5, json!({"episode": 3, "word": u64::MAX}));
+        checkpoint.push("weights", &[2, 3], &weights[..]);
+        checkpoint.push("actions", &[4], vec![1u8, 2, 3, 4]);
+        checkpoint.push::<u64>("empty", &[0], vec![]);
+        checkpoint.write(&path).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_bit_for_bit() {
+        let (folder, path) = written();
+        let read = Checkpoint::read(&path).unwrap();
+        assert_eq!(read.get_shaped::<f32>("weights", &[2, 3]).unwrap()[2], f32::MIN_POSITIVE);
+        assert_eq!(read.get::<u8>("actions").unwrap(), [1, 2, 3, 4]);
+        assert_eq!(read.state["word"], u64::MAX);
+        let copy = folder.path().join("copy");
+        read.write(&copy).unwrap();
+        assert_eq!(fs::read(path).unwrap(), fs::read(copy).unwrap());
+    }
+
+    #[test]
+    fn misfits_name_the_file_the_tensor_and_what_was_expected() {
+        let (_folder, path) = written();
+        let read = Checkpoint::read(&path).unwrap();
+        let message = |error: Error| error.to_string().split(": ").nth(1).unwrap().to_owned();
+        assert_eq!(
+            message(read.get::<f32>("bias").unwrap_err()),
+            "the checkpoint has no tensor `bias`"
+        );
+        assert_eq!(
+            message(read.get::<f32>("actions").unwrap_err()),
+            "the checkpoint holds `actions` as u8, not f32"
+        );
+        assert_eq!(
+            message(read.get_shaped::<f32>("weights", &[6]).unwrap_err()),
+            "the checkpoint holds `weights` with shape [2, 3], but this configuration needs [6]"
+        );
+    }
+
+    #[test]
+    fn every_truncation_is_noticed() {
+        let (_folder, path) = written();
+        let bytes = fs::read(&path).unwrap();
+        for length in 0..bytes.len() {
+            assert!(Checkpoint::parse(&path, &bytes[..length]).is_err(), "{length} bytes passed");
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_the_data_is_noticed() {
+        let (_folder, path) = written();
+        let bytes = fs::read(&path).unwrap();
+        let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        for place in header..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 1;
+            let message = Checkpoint::parse(&path, &flipped).unwrap_err();
+            assert!(message.contains("checksum of tensor"), "{message}");
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("foreign.safetensors");
+        let tensor =
+            Tensor { name: "w".into(), shape: vec![1], values: f32::wrap(vec![1.0].into()) };
+        let foreign = safetensors::serialize([("w", &tensor)], None).unwrap();
+        fs::write(&path, foreign).unwrap();
+        let error = Checkpoint::read(&path).unwrap_err().to_string();
+        assert!(error.ends_with("a safetensors file, but not a checkpoint of cgcmarl"), "{error}");
+        fs::write(&path, "hello").unwrap();
+        let error = Checkpoint::read(&path).unwrap_err().to_string();
+        assert!(error.contains("foreign.safetensors: not a whole safetensors file"), "{error}");
+    }
+}

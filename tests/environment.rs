@@ -61,7 +61,7 @@ fn look(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Vec<u32> {
     assert!(graph.regions().all(|members| members.len() == spec.region_size));
     let swapped: Vec<bool> = (0..graph.n_regions()).map(|region| region % 3 == 1).collect();
     let mut rows = vec![f32::NAN; graph.n_regions() * spec.region_width];
-    view.region_rows(state, graph, &swapped, &mut rows);
+    view.region_rows(state, graph, &swapped, &mut rows, spec.region_width);
     let mut row = vec![f32::NAN; spec.region_width];
     for (region, members) in graph.regions().enumerate() {
         let mut members = members.to_vec();

@@ -3,26 +3,27 @@
 use cgcmarl::{
     environment::{
         Ending, Environment, Outcome, View,
+        matrix_game::MatrixGame,
         observation::{ObservationKind, ObservationOptions},
         recording,
-        simple_spread::{Constraint, RewardRule, SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{Constraint, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions},
     },
     graph::{CoordinationGraph, GraphOptions, Topology},
     rng::{Purpose, Streams},
 };
 
 /// What every environment must do, whatever it is.
-fn keeps_the_contract(environment: &mut dyn Environment) {
-    let first = play(environment, 7);
-    assert_eq!(first, play(environment, 7), "same seed, same bytes");
+fn keeps_the_contract(environment: &mut dyn Environment, ending: Ending) {
+    let first = play(environment, 7, ending);
+    assert_eq!(first, play(environment, 7, ending), "same seed, same bytes");
     let spec = environment.view().spec();
     if spec.horizon > 1 {
-        assert_ne!(first, play(environment, 8), "another seed, another episode");
+        assert_ne!(first, play(environment, 8, ending), "another seed, another episode");
     }
 }
 
 /// Plays one episode of random actions, checking every step; returns all that was seen.
-fn play(environment: &mut dyn Environment, seed: u64) -> Vec<u32> {
+fn play(environment: &mut dyn Environment, seed: u64, ending: Ending) -> Vec<u32> {
     let mut rng = Streams::new(seed).rng(Purpose::Problem, 0);
     environment.reset(&mut rng);
     let spec = environment.view().spec().clone();
@@ -46,8 +47,8 @@ fn play(environment: &mut dyn Environment, seed: u64) -> Vec<u32> {
         assert!(rewards.clone().all(|reward| reward.is_finite()));
         assert!(outcome.metrics.unavoidable <= outcome.metrics.collisions);
         seen.extend(costs.chain(rewards).map(|x| x.to_bits()));
-        let ending = if step == spec.horizon { Ending::Truncated } else { Ending::Running };
-        assert_eq!(outcome.ending, ending, "step {step}");
+        let expected = if step == spec.horizon { ending } else { Ending::Running };
+        assert_eq!(outcome.ending, expected, "step {step}");
     }
     seen
 }
@@ -60,7 +61,7 @@ fn look(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Vec<u32> {
     assert!(graph.regions().all(|members| members.len() == spec.region_size));
     let swapped: Vec<bool> = (0..graph.n_regions()).map(|region| region % 3 == 1).collect();
     let mut rows = vec![f32::NAN; graph.n_regions() * spec.region_width];
-    view.region_rows(state, graph, &swapped, &mut rows);
+    view.region_rows(state, graph, &swapped, &mut rows, spec.region_width);
     let mut row = vec![f32::NAN; spec.region_width];
     for (region, members) in graph.regions().enumerate() {
         let mut members = members.to_vec();
@@ -91,13 +92,17 @@ fn simple_spread_keeps_the_contract() {
     use ObservationKind::{Paper, Relative};
     for agents in [2, 3, 4, 6, 10, 40] {
         for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
-            keeps_the_contract(&mut spread(|o| {
-                o.agents = agents;
-                o.horizon = if agents == 40 { 3 } else { 25 };
-                o.observation = ObservationOptions { kind, occupancy, landmarks: None };
-                o.constraints = vec![Constraint::Energy, Constraint::Collision];
-                o.reward = if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
-            }));
+            keeps_the_contract(
+                &mut spread(|o| {
+                    o.agents = agents;
+                    o.horizon = if agents == 40 { 3 } else { 25 };
+                    o.observation = ObservationOptions { kind, occupancy, landmarks: None };
+                    o.constraints = vec![Constraint::Energy, Constraint::Collision];
+                    o.reward =
+                        if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
+                }),
+                Ending::Truncated,
+            );
         }
     }
 }
@@ -108,10 +113,13 @@ fn every_graph_keeps_the_contract() {
     for topology in [Path, Star, Ring, KNearest, Explicit] {
         let regions = vec![vec![0, 1, 2], vec![4, 3, 2], vec![0, 5, 3]];
         let graph = GraphOptions { topology, k: 2, regions };
-        keeps_the_contract(&mut spread(|o| {
-            (o.agents, o.graph) = (6, graph);
-            o.observation.occupancy = true;
-        }));
+        keeps_the_contract(
+            &mut spread(|o| {
+                (o.agents, o.graph) = (6, graph);
+                o.observation.occupancy = true;
+            }),
+            Ending::Truncated,
+        );
     }
 }
 
@@ -150,4 +158,53 @@ fn a_recording_that_is_not_one_is_refused() {
     assert!(error("e", other.as_bytes()).contains("`other`"));
     let alone = group.replace("\"N\":2", "\"N\":1");
     assert!(error("f", format!("{head}{alone}").as_bytes()).contains("`agents`: 1"));
+}
+
+#[test]
+fn matrix_games_keep_the_contract() {
+    let mut rng = Streams::new(1).rng(Purpose::Problem, 0);
+    let ring = CoordinationGraph::ring(5);
+    let games = [
+        MatrixGame::worked_example(),
+        MatrixGame::climbing(),
+        MatrixGame::penalty(-100.0),
+        MatrixGame::random(ring, 3, 2, 4, &mut rng),
+    ];
+    for game in games {
+        keeps_the_contract(&mut game.unwrap(), Ending::Terminal);
+    }
+}
+
+fn options_error(change: impl FnOnce(&mut SimpleSpreadOptions)) -> String {
+    let mut options = SimpleSpreadOptions::default();
+    change(&mut options);
+    SimpleSpread::new(&options).expect_err("options that cannot work").to_string()
+}
+
+#[test]
+fn options_that_cannot_work_are_refused_by_name() {
+    assert!(options_error(|o| o.agents = 1).contains("`agents`: 1"));
+    assert!(options_error(|o| o.radius = Some(f64::NAN)).contains("`radius`"));
+    assert!(options_error(|o| o.cost_distance = Some(-1.0)).contains("`cost_distance`: -1"));
+    assert!(options_error(|o| o.horizon = 0).contains("`horizon`"));
+    assert!(options_error(|o| o.local_ratio = Some(1.5)).contains("`local_ratio`: 1.5"));
+    assert!(options_error(|o| o.constraints.clear()).contains("`constraints`"));
+    assert!(options_error(|o| o.observation.landmarks = Some(0)).contains("`landmarks`"));
+    let regions = vec![vec![0, 1], vec![0, 1, 2]];
+    let graph = GraphOptions { topology: Topology::Explicit, k: 1, regions };
+    assert!(options_error(|o| o.graph = graph).contains("`regions`"));
+    assert!(toml::from_str::<SimpleSpreadOptions>("agnets = 3").is_err());
+}
+
+#[test]
+fn presets_resolve_to_the_documented_values() {
+    let resolved = |agents, physics| {
+        let o = SimpleSpreadOptions { agents, physics, ..Default::default() }.resolved();
+        (o.radius.unwrap(), o.contact.unwrap(), o.local_ratio.unwrap(), o.cost_distance.unwrap())
+    };
+    assert_eq!(resolved(4, Physics::Paper), (0.08, false, 0.0, 0.2));
+    assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.4 * 0.04));
+    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 0.2));
+    let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
+    assert_eq!(toml::from_str::<SimpleSpreadOptions>(&text).unwrap(), Default::default());
 }

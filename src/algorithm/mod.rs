@@ -4,6 +4,7 @@ mod actor;
 mod cg_cmarl;
 mod exploration;
 mod head;
+mod reference;
 mod targets;
 mod td;
 mod two_head;
@@ -12,6 +13,7 @@ pub use actor::{Actor, Stage};
 pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy, LearningOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
+pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
 };

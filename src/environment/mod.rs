@@ -6,6 +6,7 @@
 
 pub mod assignment;
 pub mod layout;
+pub mod matrix_game;
 pub mod observation;
 pub mod oracle;
 pub mod physics;

@@ -281,10 +281,18 @@ impl View for SpreadView {
         let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(row);
         points[0] = velocities[agent];
         points[1] = me;
-        let others = positions[..agent].iter().chain(&positions[agent + 1..]);
-        for (cell, point) in points[2..].iter_mut().zip(landmarks.iter().chain(others)) {
-            *cell = [point[0] - me[0], point[1] - me[1]];
-        }
+        let (seen, others) = points[2..].split_at_mut(landmarks.len());
+        write_relative_to(me, landmarks, seen);
+        let (before, after) = others.split_at_mut(agent);
+        write_relative_to(me, &positions[..agent], before);
+        write_relative_to(me, &positions[agent + 1..], after);
+    }
+}
+
+#[inline]
+fn write_relative_to(me: [f32; 2], points: &[[f32; 2]], cells: &mut [[f32; 2]]) {
+    for (cell, point) in cells.iter_mut().zip(points) {
+        *cell = [point[0] - me[0], point[1] - me[1]];
     }
 }
 

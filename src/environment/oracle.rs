@@ -1,19 +1,13 @@
-//! Reference policies of Simple Spread: the oracle, which sees all and plans, and pure chance.
+//! The oracle of Simple Spread, which sees all and plans: the reference for what the physics allows.
 //!
-//! The oracle assigns agents to landmarks so that the sum of distances is smallest, then lets every
-//! agent plan a few steps ahead with MPE2's dynamics against the plans of the others. It is no
-//! competitor but the reference for what the physics allows.
+//! It assigns agents to landmarks so that the sum of distances is smallest, then lets every
+//! agent plan a few steps ahead with MPE2's dynamics against the plans of the others.
 
 use super::{
     assignment::Assignment,
     observation::Parts,
     physics::{DAMPING, SENSITIVITY, TIME_STEP},
     simple_spread::{ActionSet, SimpleSpread},
-};
-use crate::{
-    episode::{Player, Scene},
-    graph::JointAction,
-    rng::Rng,
 };
 use std::f64::consts::FRAC_PI_4;
 
@@ -74,6 +68,11 @@ pub struct Oracle {
 }
 
 impl Oracle {
+    /// Team size.
+    pub fn n_agents(&self) -> usize {
+        self.bodies.len()
+    }
+
     /// The oracle of an environment.
     pub fn new(environment: &SimpleSpread) -> Self {
         let options = environment.options();
@@ -238,27 +237,4 @@ fn coasted(body: &Body) -> [f64; 2] {
 fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
     let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
     (dx * dx + dy * dy).sqrt()
-}
-
-impl Player for Oracle {
-    fn act(&mut self, scene: Scene<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
-        for (slot, action) in actions.iter_mut().enumerate() {
-            action.resize(self.bodies.len(), 0);
-            Self::act(self, scene.state(slot), action);
-        }
-    }
-}
-
-/// Every action with the same probability, in any environment.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RandomPolicy;
-
-impl Player for RandomPolicy {
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        let spec = scene.view.spec();
-        for (action, rng) in actions.iter_mut().zip(rngs) {
-            action.clear();
-            action.extend((0..spec.n_agents).map(|_| rng.below(spec.n_actions)));
-        }
-    }
 }

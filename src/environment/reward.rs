@@ -1,6 +1,6 @@
 //! What a joint step earns and costs: coverage utility, counterfactual credit, collisions, energy.
 
-use super::physics::{Points, difference, length};
+use super::physics::Points;
 
 /// The agents nearest to one landmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,18 +14,19 @@ pub struct Nearest {
 }
 
 /// The agents nearest to a landmark.
+///
+/// Squares are compared, which orders as distances do, and only the two smallest are rooted.
 #[inline]
 pub fn nearest(landmark: [f64; 2], agents: &Points) -> Nearest {
-    let mut best = Nearest { agent: 0, distance: f64::INFINITY, second: f64::INFINITY };
-    for (agent, (&x, &y)) in agents.x.iter().zip(&agents.y).enumerate() {
-        let distance = length([x - landmark[0], y - landmark[1]]);
-        if distance < best.distance {
-            best = Nearest { agent, distance, second: best.distance };
-        } else if distance < best.second {
-            best.second = distance;
-        }
+    let (mut agent, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
+    for (index, (x, y)) in agents.x.iter().zip(&agents.y).enumerate() {
+        let square = squared([x - landmark[0], y - landmark[1]]);
+        let nearer = square < first;
+        second = if nearer { first } else { second.min(square) };
+        agent = if nearer { index } else { agent };
+        first = first.min(square);
     }
-    best
+    Nearest { agent, distance: first.sqrt(), second: second.sqrt() }
 }
 
 /// Global utility U(V) = −Σ over landmarks of the smallest agent distance.
@@ -43,12 +44,15 @@ pub fn counterfactual(nearest: &[Nearest], credit: &mut [f64]) {
     }
 }
 
-/// Fraction of landmarks with an agent within each of three distances.
+/// Fraction of landmarks with an agent within 0.1, 0.15 and 0.2, strictly.
 pub fn coverage(nearest: &[Nearest]) -> [f32; 3] {
-    [0.1, 0.15, 0.2].map(|reach| {
-        let covered = nearest.iter().filter(|n| n.distance < reach).count();
-        covered as f32 / nearest.len() as f32
-    })
+    let mut covered = [0_u32; 3];
+    for n in nearest {
+        for (count, reach) in covered.iter_mut().zip([0.1, 0.15, 0.2]) {
+            *count += u32::from(n.distance < reach);
+        }
+    }
+    covered.map(|count| count as f32 / nearest.len() as f32)
 }
 
 /// MPE2's agent reward (1 − ratio)·global + ratio·local.
@@ -57,43 +61,50 @@ pub fn mixed(global: f64, local: f64, local_ratio: f64) -> f64 {
     global * (1.0 - local_ratio) + local * local_ratio
 }
 
-/// Which pairs of agents are close, at two distances.
+/// Which pairs of agents are close, at two distances: `touch` (a collision) and `cost` (paid for).
 #[derive(Clone, Debug)]
 pub struct Closeness {
     n_agents: usize,
+    touch_square: f64,
+    cost_square: f64,
+    /// For each agent, the number of others that touch it.
     touching: Vec<u32>,
+    /// Row and column = agents: one where a pair pays.
     near: Vec<f32>,
-    pairs_touching: u32,
 }
 
 impl Closeness {
-    /// Buffers for a team.
-    pub fn new(n_agents: usize) -> Self {
-        let near = vec![0.0; n_agents * n_agents];
-        Self { n_agents, touching: vec![0; n_agents], near, pairs_touching: 0 }
+    /// Buffers for a team; both distances are strict.
+    pub fn new(n_agents: usize, touch: f64, cost: f64) -> Self {
+        Self {
+            n_agents,
+            touch_square: square_bound(touch),
+            cost_square: square_bound(cost),
+            touching: vec![0; n_agents],
+            near: vec![0.0; n_agents * n_agents],
+        }
     }
 
-    /// Finds the pairs strictly closer than `touch` (a collision) and `cost` (paid for).
-    pub fn measure(&mut self, agents: &Points, touch: f64, cost: f64) {
-        self.touching.fill(0);
-        self.pairs_touching = 0;
-        for a in 0..self.n_agents {
-            for b in a + 1..self.n_agents {
-                let distance = length(difference(agents.get(a), agents.get(b)));
-                let touches = u32::from(distance < touch);
-                self.touching[a] += touches;
-                self.touching[b] += touches;
-                self.pairs_touching += touches;
-                let near = f32::from(u8::from(distance < cost));
-                self.near[a * self.n_agents + b] = near;
-                self.near[b * self.n_agents + a] = near;
+    /// Finds the pairs that are close.
+    pub fn measure(&mut self, agents: &Points) {
+        let rows = self.near.chunks_exact_mut(self.n_agents).zip(&mut self.touching);
+        for (me, (near, touching)) in rows.enumerate() {
+            let [my_x, my_y] = agents.get(me);
+            let mut count = 0;
+            for (cell, (x, y)) in near.iter_mut().zip(agents.x.iter().zip(&agents.y)) {
+                let square = squared([x - my_x, y - my_y]);
+                count += u32::from(square < self.touch_square);
+                *cell = if square < self.cost_square { 1.0 } else { 0.0 };
             }
+            near[me] = 0.0;
+            // Everybody touches itself, unless lost at infinity.
+            *touching = count.saturating_sub(1);
         }
     }
 
     /// Number of colliding pairs.
     pub fn pairs_touching(&self) -> u32 {
-        self.pairs_touching
+        self.touching.iter().sum::<u32>() / 2
     }
 
     /// Number of pairs closer than the cost distance.
@@ -127,7 +138,24 @@ impl Closeness {
 /// Energy |u|² of one agent's action.
 #[inline]
 pub fn energy(action: [f64; 2]) -> f64 {
-    action[0] * action[0] + action[1] * action[1]
+    squared(action)
+}
+
+#[inline]
+fn squared([x, y]: [f64; 2]) -> f64 {
+    x * x + y * y
+}
+
+/// The number `b` such that `square < b` exactly where `√square < distance`, rounding included.
+fn square_bound(distance: f64) -> f64 {
+    let mut bound = distance * distance;
+    while bound.sqrt() >= distance {
+        bound = bound.next_down();
+    }
+    while bound.sqrt() < distance {
+        bound = bound.next_up();
+    }
+    bound
 }
 
 #[cfg(test)]
@@ -176,16 +204,24 @@ mod tests {
     }
 
     #[test]
+    fn squares_are_compared_as_their_roots_would_be() {
+        for distance in [0.1, 0.16, 0.2, 2.4 * 0.08, 0.3, 1e-3, 1.0 / 3.0] {
+            let bound = square_bound(distance);
+            assert!(bound.sqrt() >= distance && bound.next_down().sqrt() < distance, "{distance}");
+        }
+    }
+
+    #[test]
     fn costs_count_each_pair_of_a_region_once() {
-        let mut closeness = Closeness::new(3);
-        closeness.measure(&points(&[[0.0, 0.0], [0.15, 0.0], [0.3, 0.0]]), 0.15, 0.2);
+        let mut closeness = Closeness::new(3, 0.15, 0.2);
+        closeness.measure(&points(&[[0.0, 0.0], [0.15, 0.0], [0.3, 0.0]]));
         // 0.15 is not strictly below 0.15, so nothing touches; two pairs are nearer than 0.2.
         assert_eq!(closeness.pairs_touching(), 0);
         assert_eq!(closeness.region_cost(&[0, 1]), 1.0);
         assert_eq!(closeness.region_cost(&[0, 2]), 0.0);
         assert_eq!(closeness.region_cost(&[2, 1, 0]), 2.0);
         assert_eq!([0, 1, 2].map(|i| closeness.agent_cost(i)), [1.0, 2.0, 1.0]);
-        closeness.measure(&points(&[[0.0, 0.0], [0.1, 0.0], [0.12, 0.0]]), 0.15, 0.2);
+        closeness.measure(&points(&[[0.0, 0.0], [0.1, 0.0], [0.12, 0.0]]));
         assert_eq!(closeness.pairs_touching(), 3);
         assert_eq!(closeness.local_reward(1), -2.0);
         assert_eq!(mixed(-4.0, -2.0, 0.25), -3.5);

@@ -21,8 +21,6 @@ pub struct SimpleSpread {
     view: SpreadView,
     options: SimpleSpreadOptions,
     local_ratio: f64,
-    touch_distance: f64,
-    cost_distance: f64,
     vectors: Vec<[f64; 2]>,
     particles: Particles,
     landmarks: Points,
@@ -41,6 +39,7 @@ impl SimpleSpread {
         let options = options.resolved();
         let n = options.agents;
         let radius = options.radius.unwrap_or_default();
+        let cost_distance = options.cost_distance.unwrap_or_default();
         let vectors = options.actions.unwrap_or(ActionSet::Grid).vectors();
         let graph = options.graph.build(n)?;
         let spec = options.spec(vectors.len(), &graph)?;
@@ -48,8 +47,6 @@ impl SimpleSpread {
         Ok(Self {
             view,
             local_ratio: options.local_ratio.unwrap_or_default(),
-            touch_distance: 2.0 * radius,
-            cost_distance: options.cost_distance.unwrap_or_default(),
             vectors,
             particles: Particles::new(n, radius, options.contact.unwrap_or_default()),
             landmarks: Points::zeros(n),
@@ -58,7 +55,7 @@ impl SimpleSpread {
             state: vec![0.0; 6 * n],
             nearest: vec![Nearest::default(); n],
             credit: vec![0.0; n],
-            closeness: Closeness::new(n),
+            closeness: Closeness::new(n, 2.0 * radius, cost_distance),
             options,
         })
     }
@@ -190,8 +187,7 @@ impl Environment for SimpleSpread {
         for (cell, landmark) in nearest.iter_mut().zip(landmarks.iter()) {
             *cell = reward::nearest(landmark, &particles.positions);
         }
-        let distances = (self.touch_distance, self.cost_distance);
-        self.closeness.measure(&self.particles.positions, distances.0, distances.1);
+        self.closeness.measure(&self.particles.positions);
         self.write_rewards(outcome);
         self.write_costs(action, outcome);
         let collisions = self.closeness.pairs_touching();

@@ -1,0 +1,182 @@
+//! What regions and agents see, against hand-computed numbers and the laws of the relative row.
+
+use cgcmarl::{
+    environment::{
+        Environment, View,
+        observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
+        simple_spread::{SimpleSpread, SimpleSpreadOptions},
+    },
+    graph::{CoordinationGraph, GraphOptions, Topology},
+};
+
+fn spread(agents: usize, observation: ObservationOptions) -> SimpleSpread {
+    let options = SimpleSpreadOptions { agents, observation, ..SimpleSpreadOptions::default() };
+    SimpleSpread::new(&options).expect("valid options")
+}
+
+fn relative(landmarks: Option<usize>, occupancy: bool) -> ObservationOptions {
+    ObservationOptions { kind: ObservationKind::Relative, landmarks, occupancy }
+}
+
+fn paper() -> ObservationOptions {
+    ObservationOptions { kind: ObservationKind::Paper, landmarks: None, occupancy: false }
+}
+
+fn row(view: &dyn View, state: &[f32], members: &[usize]) -> Vec<f32> {
+    let mut row = vec![f32::NAN; view.spec().region_width];
+    view.region_row(state, members, &mut row);
+    row
+}
+
+fn close(ours: &[f32], expected: &[f32]) {
+    assert_eq!(ours.len(), expected.len(), "{ours:?}");
+    let equal = ours.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+    assert!(equal, "\n{ours:?}\n{expected:?}");
+}
+
+/// Three agents on the x axis with distinct velocities, landmarks above the axis.
+#[rustfmt::skip]
+const STATE: [f32; 18] = [
+    0.0, 0.0,   0.3, 0.0,   1.0, 0.0,
+    0.1, 0.2,   0.3, 0.4,   0.5, -0.5,
+    0.0, 0.8,   0.3, 0.4,   1.0, 0.1,
+];
+
+#[test]
+fn the_paper_row_lists_what_the_paper_lists() {
+    let environment = spread(3, paper());
+    assert_eq!(environment.view().spec().region_width, 16);
+    #[rustfmt::skip]
+    let expected = [
+        0.1, 0.2, 0.0, 0.0,   0.3, 0.4, 0.3, 0.0,
+        0.0, 0.8,   0.3, 0.4,   1.0, 0.1,
+        0.3, 0.0,
+    ];
+    close(&row(environment.view(), &STATE, &[0, 1]), &expected);
+    for (agents, width) in [(4, 18), (6, 22), (10, 30)] {
+        assert_eq!(spread(agents, paper()).view().spec().region_width, width);
+    }
+}
+
+#[test]
+fn the_relative_row_by_hand() {
+    let environment = spread(3, relative(Some(2), true));
+    assert_eq!(environment.view().spec().region_width, 8 + 5 + 2 * 12);
+    // Seen by agents 0 and 1, landmark 1 is nearest (0.5 and 0.4), then landmark 2 (from agent 1:
+    // √0.5), since landmark 0 is 0.8 and √0.73 away. Agent 2 will be at (1.1, -0.1).
+    let root = |x: f32| x.sqrt();
+    let (far, near) = (root(1.01), root(0.5));
+    let (outside_1, outside_2) = (root(0.64 + 0.25), root(0.01 + 0.04));
+    #[rustfmt::skip]
+    let expected = [
+        0.1, 0.2, 0.0, 0.0,   0.3, 0.4, 0.3, 0.0,
+        0.3, 0.0,   0.3,   0.75, 0.0,
+        0.3, 0.4,   0.0, 0.4,   0.5, 0.4,   0.5, 0.4 / 0.6,   0.0, 0.8,
+        outside_1, 0.2 / (outside_1 + 0.1),
+        1.0, 0.1,   0.7, 0.1,   far, near,   1.0 / (far + 0.1), 0.1 / (far + 0.1),
+        0.7 / (near + 0.1), 0.1 / (near + 0.1),
+        outside_2, 0.2 / (outside_2 + 0.1),
+    ];
+    close(&row(environment.view(), &STATE, &[0, 1]), &expected);
+}
+
+/// The row of (b, a) made from the row of (a, b): slots exchanged, the pair's vector reversed.
+fn exchanged(row: &[f32], occupancy: bool) -> Vec<f32> {
+    let mut out = [&row[4..8], &row[..4]].concat();
+    out.extend([-row[8], -row[9], row[10], -row[11], -row[12]]);
+    for c in row[13..].chunks_exact(if occupancy { 12 } else { 10 }) {
+        out.extend([c[2], c[3], c[0], c[1], c[5], c[4], c[8], c[9], c[6], c[7]]);
+        out.extend(&c[10..]);
+    }
+    out
+}
+
+#[test]
+fn swapped_members_give_the_exchanged_row() {
+    for occupancy in [false, true] {
+        let environment = spread(3, relative(None, occupancy));
+        let straight = row(environment.view(), &STATE, &[1, 2]);
+        close(&row(environment.view(), &STATE, &[2, 1]), &exchanged(&straight, occupancy));
+        let graph = CoordinationGraph::complete(3);
+        let mut rows = vec![0.0; 3 * straight.len()];
+        environment.view().region_rows(
+            &STATE,
+            &graph,
+            &[false, false, true],
+            &mut rows,
+            straight.len(),
+        );
+        close(&rows[2 * straight.len()..], &exchanged(&straight, occupancy));
+    }
+}
+
+/// Adds far-away agents and landmarks to [`STATE`].
+fn widened(agents: usize) -> Vec<f32> {
+    let mut state = Vec::new();
+    for (part, far) in STATE.chunks_exact(6).zip([-50.0, 0.0, 90.0]) {
+        state.extend_from_slice(part);
+        (3..agents).for_each(|_| state.extend([far, far]));
+    }
+    state
+}
+
+#[test]
+fn the_relative_row_does_not_depend_on_the_team() {
+    for occupancy in [false, true] {
+        let three = spread(3, relative(Some(3), occupancy));
+        let expected = row(three.view(), &STATE, &[0, 2]);
+        for agents in [4, 6, 10, 100] {
+            let more = spread(agents, relative(Some(3), occupancy));
+            assert_eq!(row(more.view(), &widened(agents), &[0, 2]), expected, "{agents} agents");
+        }
+    }
+}
+
+#[test]
+fn a_row_wider_than_the_team_is_padded_with_occupied_landmarks_far_away() {
+    let environment = spread(3, relative(Some(5), true));
+    let wide = row(environment.view(), &STATE, &[0, 1]);
+    let exact = row(spread(3, relative(Some(3), true)).view(), &STATE, &[0, 1]);
+    assert_eq!(wide.len(), exact.len() + 2 * 12);
+    assert_eq!(wide[..exact.len()], exact);
+    let padding = &wide[exact.len()..];
+    assert_eq!(padding[..12], padding[12..]);
+    assert_eq!(padding[..2], PADDING_LANDMARK, "agent 0 is at the origin");
+    assert_eq!(padding[10..12], [0.0, 2.0]);
+}
+
+#[test]
+fn nobody_outside_the_region_is_shown_as_far_away() {
+    let environment = spread(2, relative(Some(1), true));
+    let state = [0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.9, 0.0];
+    let row = row(environment.view(), &state, &[0, 1]);
+    close(&row[row.len() - 2..], &[4.0, 0.2 / 4.1]);
+}
+
+#[test]
+fn regions_of_three_have_three_slots_and_three_pairs() {
+    let regions = vec![vec![0, 1, 2]];
+    let graph = GraphOptions { topology: Topology::Explicit, k: 1, regions };
+    let observation = relative(Some(1), false);
+    let options = SimpleSpreadOptions { graph, observation, ..SimpleSpreadOptions::default() };
+    let environment = SimpleSpread::new(&options).unwrap();
+    let row = row(environment.view(), &STATE, &[2, 0, 1]);
+    assert_eq!(row.len(), 12 + 15 + 15);
+    close(&row[..4], &[0.5, -0.5, 1.0, 0.0]);
+    close(&row[12..15], &[-1.0, 0.0, 1.0]); // from agent 2 to agent 0
+    close(&row[22..25], &[0.3, 0.0, 0.3]); // from agent 0 to agent 1
+    close(&row[27..33], &[0.0, 0.1, 1.0, 0.1, 0.7, 0.1]); // landmark 2, 0.1 from agent 2
+}
+
+#[test]
+fn an_agent_sees_what_mpe2_shows_it() {
+    let environment = spread(3, paper());
+    let mut row = [f32::NAN; 14];
+    environment.view().agent_row(&STATE, 1, &mut row);
+    #[rustfmt::skip]
+    let expected = [
+        0.3, 0.4, 0.3, 0.0,   -0.3, 0.8, 0.0, 0.4, 0.7, 0.1,   -0.3, 0.0, 0.7, 0.0,
+    ];
+    close(&row, &expected);
+    assert_eq!(environment.view().spec().agent_width, 14);
+}

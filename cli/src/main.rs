@@ -1,2 +1,5 @@
 //! The command-line program of cgcmarl.
+
+mod report;
+
 fn main() {}

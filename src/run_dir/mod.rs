@@ -12,6 +12,7 @@ mod tensors;
 
 pub use checkpoint::Checkpoint;
 pub use manifest::{Machine, Manifest, unix_seconds};
+pub use metrics::numbers;
 pub use tensors::{Element, Tensor, Values};
 
 use crate::{

@@ -126,6 +126,30 @@ mod tests {
     }
 
     #[test]
+    fn pictures_of_curves_are_drawn() {
+        let metrics: Vec<_> = (1..=300)
+            .map(|line| {
+                let share = f64::from(line) / 300.0;
+                let noise = f64::from(line * 7919 % 101) / 101.0 - 0.5;
+                json!({
+                    "step": line * 1000,
+                    "coverage": {"0.1": 1.0 - (-5.0 * share).exp() + 0.06 * noise},
+                    "collisions_per_step": 0.003 + 0.04 * (-6.0 * share).exp() + 0.002 * noise,
+                    "collision_floor": 0.0023,
+                    "multiplier": 0.8 * share,
+                    "loss": {"primary": (-3.0 * share).exp() + 0.1 * noise, "cost": 0.2 * (-share).exp()},
+                })
+            })
+            .collect();
+        let picture = learning_curves("Simple Spread, 3 agents, cg_cmarl, seed 1", &metrics);
+        let (svg, png) = (picture.to_svg().unwrap(), picture.to_png().unwrap());
+        if let Ok(folder) = std::env::var("PICTURES") {
+            std::fs::write(format!("{folder}/curves.svg"), svg).unwrap();
+            std::fs::write(format!("{folder}/curves.png"), png).unwrap();
+        }
+    }
+
+    #[test]
     fn long_runs_are_thinned_by_means() {
         let points: Vec<_> = (0..800).map(|i| (f64::from(i), f64::from(i % 2))).collect();
         let thin = thinned(&points);

@@ -12,10 +12,12 @@ use cgcmarl::evaluation::{Estimate, Front, Score, paper_tables};
 const PANEL_WIDTH: f64 = 400.0;
 const PANEL_HEIGHT: f64 = 300.0;
 const LEFT: f64 = 66.0;
-const TOP: f64 = 84.0;
+const TOP: f64 = 98.0;
 const GAP: f64 = 84.0;
 /// Ratio of the most to the fewest collisions from which the axis is logarithmic.
 const LOGARITHMIC_FROM: f64 = 4.0;
+const FLOOR: &str = "unavoidable";
+const RANDOM: &str = "random policy";
 
 /// One point with its bars.
 struct Mark {
@@ -36,16 +38,17 @@ struct Series {
 
 /// Draws a sweep: on its own, or with a second panel beside the paper's points where those exist.
 pub(crate) fn front(front: &Front) -> Picture {
-    let ours = our_series(front);
-    let printed = if front.task == "simple_spread" { paper_series(front.n_agents) } else { vec![] };
-    let panels: Vec<(String, Vec<&Series>)> = if printed.is_empty() {
-        vec![(String::new(), ours.iter().collect())]
-    } else {
-        vec![
-            ("beside the paper's printed results".into(), printed.iter().chain(&ours).collect()),
-            ("this sweep alone".into(), ours.iter().take(2).collect()),
-        ]
-    };
+    let ours = sweep_series(front);
+    let random = front.random.iter().map(|score| single(RANDOM, score, Marker::Triangle, PURPLE));
+    let mut printed =
+        if front.task == "simple_spread" { paper_series(front.n_agents) } else { vec![] };
+    let mut panels: Vec<(&str, Vec<&Series>)> = vec![("", ours.iter().collect())];
+    if !printed.is_empty() {
+        printed.extend(random);
+        let all = printed.iter().chain(&ours).collect();
+        panels[0].0 = "this sweep alone";
+        panels.insert(0, ("beside the paper's printed results", all));
+    }
     let n_panels = panels.len() as f64;
     let width = LEFT + n_panels * PANEL_WIDTH + (n_panels - 1.0) * GAP + 24.0;
     let legend: Vec<&Series> = ours.iter().chain(&printed).collect();
@@ -62,29 +65,30 @@ pub(crate) fn front(front: &Front) -> Picture {
     picture
 }
 
-fn our_series(front: &Front) -> Vec<Series> {
-    let mark = |score: &Score, marker, colour, label| Mark {
+fn mark(score: &Score, marker: Marker, colour: Colour, label: &str) -> Mark {
+    Mark {
         coverage: score.measures.coverage.near,
         collisions: score.measures.collisions_per_step,
         marker,
         colour,
-        label,
-    };
-    let sweep = front.points.iter().map(|point| {
+        label: Some(label.into()),
+    }
+}
+
+fn single(name: &str, score: &Score, marker: Marker, colour: Colour) -> Series {
+    let marks = vec![mark(score, marker, colour, name)];
+    Series { name: name.into(), marks, joined: false, dashed: false }
+}
+
+/// Our points, and the oracle as their physical limit.
+fn sweep_series(front: &Front) -> Vec<Series> {
+    let marks = front.points.iter().map(|point| {
         let marker = if point.pareto { Marker::Star } else { Marker::Square };
-        mark(&point.score, marker, BLUE, Some(point.score.label.clone()))
+        mark(&point.score, marker, BLUE, &point.score.label)
     });
-    let single = |name: &str, score: &Score, marker, colour| Series {
-        name: name.into(),
-        marks: vec![mark(score, marker, colour, Some(name.into()))],
-        joined: false,
-        dashed: false,
-    };
     let name = format!("this run ({})", front.algorithm);
-    let mut series = vec![Series { name, marks: sweep.collect(), joined: true, dashed: false }];
+    let mut series = vec![Series { name, marks: marks.collect(), joined: true, dashed: false }];
     series.extend(front.oracle.iter().map(|s| single("oracle", s, Marker::Diamond, GREEN)));
-    series
-        .extend(front.random.iter().map(|s| single("random policy", s, Marker::Triangle, PURPLE)));
     series
 }
 
@@ -95,7 +99,7 @@ fn paper_series(n_agents: usize) -> Vec<Series> {
         low: (mean - deviation).max(0.0) / unit,
         high: (mean + deviation) / unit,
     };
-    let mark = |point: paper_tables::PaperPoint, marker, colour| Mark {
+    let printed_mark = |point: paper_tables::PaperPoint, marker, colour| Mark {
         coverage: spread(point.coverage, 100.0),
         collisions: spread(point.collisions, 1.0),
         marker,
@@ -104,14 +108,19 @@ fn paper_series(n_agents: usize) -> Vec<Series> {
     };
     let printed = paper_tables::cg_cmarl(n_agents).map(|point| {
         let marker = if point.starred { Marker::Disc } else { Marker::Ring };
-        mark(point, marker, ORANGE)
+        printed_mark(point, marker, ORANGE)
     });
-    let baselines = paper_tables::baselines(n_agents).map(|point| mark(point, Marker::Cross, GREY));
+    let baselines =
+        paper_tables::baselines(n_agents).map(|point| printed_mark(point, Marker::Cross, GREY));
     let series =
         |name: &str, marks, joined| Series { name: name.into(), marks, joined, dashed: true };
     let mut all = vec![
         series("baselines printed in the paper", baselines.collect(), false),
-        series("CG-CMARL printed in the paper (bars: sd)", printed.collect(), true),
+        series(
+            "CG-CMARL printed in the paper (open: dominated; bars: sd)",
+            printed.collect(),
+            true,
+        ),
     ];
     all.retain(|series: &Series| !series.marks.is_empty());
     all
@@ -120,7 +129,7 @@ fn paper_series(n_agents: usize) -> Vec<Series> {
 fn heading(picture: &mut Picture, front: &Front) {
     let title = format!(
         "{}, {} agents: one model, {} trade-offs",
-        front.task.replace('_', " "),
+        titled(&front.task),
         front.n_agents,
         front.points.len()
     );
@@ -128,12 +137,39 @@ fn heading(picture: &mut Picture, front: &Front) {
     let (episodes, seeds) =
         front.points.first().map_or((0, 0), |point| (point.score.n_episodes, point.score.n_seeds));
     let subtitle = format!(
-        "{episodes} episodes × {seeds} seed{}; bars: 95 % intervals; star: Pareto-optimal; hypervolume {:.4} ({:.1} % of the possible)",
+        "{episodes} episodes × {seeds} seed{}; bars: 95 % intervals; star: Pareto-optimal, square: dominated; hypervolume {:.4} ({:.1} % of the possible)",
         if seeds == 1 { "" } else { "s" },
         front.hypervolume,
         100.0 * front.hypervolume_share
     );
-    picture.text((LEFT - 42.0, 43.0), subtitle, Font::new(11.0, GREY), Anchor::Start);
+    let font = Font::new(11.0, GREY);
+    for (row, line) in wrapped(&subtitle, font, picture.width - LEFT).into_iter().enumerate() {
+        picture.text((LEFT - 42.0, 42.0 + 15.0 * row as f64), line, font, Anchor::Start);
+    }
+}
+
+/// A text broken after its semicolons where it is too wide.
+fn wrapped(text: &str, font: Font, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for part in text.split_inclusive("; ") {
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line}{part}"), font) <= width => {
+                line.push_str(part);
+            }
+            _ => lines.push(part.into()),
+        }
+    }
+    lines
+}
+
+/// `simple_spread` as `Simple Spread`.
+fn titled(name: &str) -> String {
+    let word = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('_')
+        .filter(|part| part.is_ascii() && !part.is_empty())
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn panel(
@@ -160,22 +196,22 @@ fn panel(
     if let Some(floor) = floor.filter(|floor| *floor > 0.0) {
         let x = horizontal.place(floor);
         picture.dashes(&[(x, bounds.1), (x, bounds.3)], BLACK, 1.0, 5.0);
-        picture.text(
-            (x - 8.0, bounds.3 - 8.0),
-            "unavoidable",
-            Font::new(10.0, BLACK).upwards(),
-            Anchor::Start,
-        );
-        for step in 0..(PANEL_HEIGHT as usize / 6) {
-            labels.avoid((x, bounds.1 + 6.0 * step as f64), 3.0);
-        }
+        let font = Font::new(10.0, BLACK);
+        let half = text_width(FLOOR, font) / 2.0;
+        picture.text((x.min(bounds.2 - half), bounds.1 - 8.0), FLOOR, font, Anchor::Middle);
+        labels.avoid_line((x, bounds.1), (x, bounds.3));
     }
     let place = |mark: &Mark| -> Place {
         (horizontal.place(mark.collisions.mean), vertical.place(100.0 * mark.coverage.mean))
     };
     for one in series {
-        draw_series(picture, one, &horizontal, &vertical, &place);
-        one.marks.iter().for_each(|mark| labels.avoid(place(mark), 6.0));
+        let lines = draw_series(picture, one, &horizontal, &vertical, &place);
+        for (from, to) in lines {
+            labels.avoid_line(from, to);
+        }
+        for mark in &one.marks {
+            labels.avoid(place(mark), 6.0);
+        }
     }
     for mark in series.iter().flat_map(|one| &one.marks).filter(|_| is_labelled) {
         if let Some(text) = &mark.label {
@@ -184,30 +220,36 @@ fn panel(
     }
 }
 
+/// Draws a series and says where its lines run.
 fn draw_series(
     picture: &mut Picture,
     series: &Series,
     horizontal: &Axis,
     vertical: &Axis,
     place: &dyn Fn(&Mark) -> Place,
-) {
+) -> Vec<(Place, Place)> {
     let places: Vec<Place> = series.marks.iter().map(place).collect();
-    let Some(colour) = series.marks.first().map(|mark| mark.colour) else { return };
+    let Some(colour) = series.marks.first().map(|mark| mark.colour) else { return vec![] };
     match (series.joined, series.dashed) {
         (true, true) => picture.dashes(&places, colour, 1.0, 5.0),
         (true, false) => picture.line(&places, colour, 1.5),
         (false, _) => {}
     }
+    let mut lines: Vec<(Place, Place)> =
+        places.windows(2).filter(|_| series.joined).map(|pair| (pair[0], pair[1])).collect();
     for mark in series.marks.iter().filter(|mark| mark.marker != Marker::Cross) {
         let (x, y) = place(mark);
         let [left, right] = mark.collisions.interval().map(|value| horizontal.place(value));
         let [low, high] = mark.coverage.interval().map(|value| vertical.place(100.0 * value));
-        picture.line(&[(left, y), (right, y)], mark.colour, 0.75);
-        picture.line(&[(x, low), (x, high)], mark.colour, 0.75);
+        for (from, to) in [((left, y), (right, y)), ((x, low), (x, high))] {
+            picture.line(&[from, to], mark.colour, 0.75);
+            lines.push((from, to));
+        }
     }
     for (mark, place) in series.marks.iter().zip(places) {
         mark.marker.draw(picture, place, 4.5, mark.colour);
     }
+    lines
 }
 
 /// Collisions on an inverted axis, logarithmic where they differ by much.

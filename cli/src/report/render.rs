@@ -17,6 +17,8 @@ const FAMILY: &str = "DejaVu Sans";
 const FALLBACKS: &str = "DejaVu Sans, Verdana, Arial, sans-serif";
 /// Sub-units per picture unit; PNG files average them two by two.
 const FINE: f64 = 4.0;
+/// plotters centres bitmap text on its box, room for descenders included: this much lower looks right.
+const BITMAP_DROP: f64 = 0.12;
 
 fn fonts() {
     static REGISTERED: Once = Once::new();
@@ -39,7 +41,7 @@ pub(crate) fn svg(picture: &Picture) -> Result<String> {
     fonts();
     let size = fine_size(picture);
     let mut document = String::new();
-    draw(picture, &SVGBackend::with_string(&mut document, size).into_drawing_area())?;
+    draw(picture, &SVGBackend::with_string(&mut document, size).into_drawing_area(), 0.0)?;
     let (width, height) = (picture.width, picture.height);
     let fine = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
     Ok(document
@@ -52,7 +54,7 @@ pub(crate) fn png(picture: &Picture) -> Result<Vec<u8>> {
     let (width, height) = fine_size(picture);
     let mut pixels = vec![255; width as usize * height as usize * 3];
     let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
-    draw(picture, &backend.into_drawing_area())?;
+    draw(picture, &backend.into_drawing_area(), BITMAP_DROP)?;
     let halved = halve(&pixels, width as usize, height as usize);
     let mut file = vec![];
     let mut encoder = png::Encoder::new(&mut file, width / 2, height / 2);
@@ -97,7 +99,11 @@ fn style(font: Font) -> TextStyle<'static> {
     TextStyle { color, ..TextStyle::from(described.transform(transform)) }
 }
 
-fn draw<B: DrawingBackend>(picture: &Picture, area: &DrawingArea<B, Shift>) -> Result<()> {
+fn draw<B: DrawingBackend>(
+    picture: &Picture,
+    area: &DrawingArea<B, Shift>,
+    drop: f64,
+) -> Result<()> {
     let failed = |error: DrawingAreaErrorKind<B::ErrorType>| anyhow!("drawing failed: {error}");
     area.fill(&colour(WHITE)).map_err(failed)?;
     for shape in &picture.shapes {
@@ -122,7 +128,10 @@ fn draw<B: DrawingBackend>(picture: &Picture, area: &DrawingArea<B, Shift>) -> R
                     Anchor::End => HPos::Right,
                 };
                 let style = style(*font).pos(Pos::new(side, VPos::Center));
-                area.draw(&Text::new(text.clone(), fine(*place), style))
+                let drop = drop * font.size;
+                let (right, down) = if font.upwards { (drop, 0.0) } else { (0.0, drop) };
+                let place = fine((place.0 + right, place.1 + down));
+                area.draw(&Text::new(text.clone(), place, style))
             }
         }
         .map_err(failed)?;

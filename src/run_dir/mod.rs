@@ -8,6 +8,7 @@ mod metrics;
 pub mod tensorboard;
 
 pub use manifest::{Machine, Manifest, unix_seconds};
+pub use metrics::numbers;
 
 use crate::{
     checkpoint::{Checkpoint, atomic},

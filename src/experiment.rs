@@ -1,12 +1,12 @@
 //! The composition root: configurations become trainings, run directories become policies and fronts.
 
 use crate::{
-    algorithm::{CgCmarl, Learner, OperatingPoint},
+    algorithm::{CgCmarl, Learner, OperatingPoint, RandomPolicy},
     checkpoint::Checkpoint,
     config::Config,
     environment::{
         Environment,
-        oracle::{Oracle, RandomPolicy},
+        oracle::Oracle,
         simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },

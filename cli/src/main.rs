@@ -1,8 +1,56 @@
-//! The command-line program of cgcmarl.
+//! The command-line program of cgcmarl: a table of contents.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it come next"))]
+mod commands;
 mod progress;
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it come next"))]
 mod report;
 
-fn main() {}
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl train                                train a team of three, then draw its front
+  cgcmarl train agents=6 seed=7 --out my_run   any setting is a key=value
+  cgcmarl sweep models/simple_spread_3         the whole trade-off of a trained model
+  cgcmarl evaluate models/simple_spread_6 --multiplier 0.5 --layout line
+  cgcmarl solve problem.uai --solver exact     the best joint action of any factor graph
+
+Train once, choose the trade-off afterwards: the multiplier λ weighs the constraints against the
+task, and a trained model plays at any λ.";
+
+/// Constrained multi-agent reinforcement learning on coordination graphs.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = EXAMPLES, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Train a team, then sweep the multiplier and draw the front
+    Train(commands::train::TrainArgs),
+    /// Go on with an interrupted training, exactly where it stopped
+    Resume(commands::train::ResumeArgs),
+    /// Score a trained model at one multiplier
+    Evaluate(commands::evaluate::EvaluateArgs),
+    /// Score a trained model over many multipliers and draw the front
+    Sweep(commands::sweep::SweepArgs),
+    /// Print a resolved configuration
+    Config(commands::config::ConfigArgs),
+    /// Replay recorded MPE2 episodes and print the largest deviation
+    CheckEnvironment(commands::check_environment::CheckEnvironmentArgs),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Train(args) => commands::train::run(&args),
+        Command::Resume(args) => commands::train::resume(&args),
+        Command::Evaluate(args) => commands::evaluate::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Config(args) => commands::config::run(&args),
+        Command::CheckEnvironment(args) => commands::check_environment::run(&args),
+    };
+    result.unwrap_or_else(|error| commands::output::fail(&error))
+}

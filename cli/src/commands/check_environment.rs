@@ -1,17 +1,17 @@
 //! `check-environment`: replays recorded MPE2 episodes and says how far ours are from them.
 
 use cgcmarl::environment::recording::{self, GroupDeviation, TOLERANCE};
-use clap::{Args, ValueEnum};
+use super::output::{OutputFormat, print};
+use clap::Args;
 use std::{
     fmt::Write as _,
-    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 /// What `check-environment` takes.
 #[derive(Debug, Args)]
-pub struct CheckEnvironmentArgs {
+pub(crate) struct CheckEnvironmentArgs {
     /// Recorded episodes: JSON, plain or compressed with gzip
     file: PathBuf,
     /// How to print the result
@@ -19,23 +19,14 @@ pub struct CheckEnvironmentArgs {
     format: OutputFormat,
 }
 
-/// How a result is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// For people.
-    Table,
-    /// For programs.
-    Json,
-}
-
 /// Replays the file; fails with exit code 1 where a deviation is above 1e-9 or a count differs.
-pub fn run(args: &CheckEnvironmentArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &CheckEnvironmentArgs) -> anyhow::Result<ExitCode> {
     let groups = recording::check(&args.file)?;
     let text = match args.format {
         OutputFormat::Table => table(&args.file, &groups),
         OutputFormat::Json => json(&groups)?,
     };
-    writeln!(std::io::stdout().lock(), "{text}")?;
+    print(&text)?;
     let passed = groups.iter().all(GroupDeviation::passes);
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

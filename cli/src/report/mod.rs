@@ -11,12 +11,20 @@ pub(crate) mod render;
 mod sample;
 pub(crate) mod table;
 
-use cgcmarl::{evaluation::Front, run_dir::RunDir};
+use anyhow::Context;
+use cgcmarl::{checkpoint::atomic, evaluation::Front, run_dir::RunDir};
+use std::path::Path;
 
-/// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a run.
-pub(crate) fn save_front(run: &RunDir, front: &Front) -> anyhow::Result<()> {
-    run.write_front(front)?;
-    save_picture(run, "front", &plot::front(front))
+/// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder.
+pub(crate) fn save_front_in(folder: &Path, front: &Front) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let put = |name: &str, content: &[u8]| atomic::write(&folder.join(name), content);
+    put("front.json", (serde_json::to_string_pretty(front)? + "\n").as_bytes())?;
+    put("front.csv", front.to_csv().as_bytes())?;
+    let picture = plot::front(front);
+    put("front.svg", picture.to_svg()?.as_bytes())?;
+    put("front.png", &picture.to_png()?)?;
+    Ok(())
 }
 
 /// Writes `curves.csv`, `curves.svg` and `curves.png` from the metrics of a run.
@@ -46,7 +54,7 @@ mod tests {
         let mut writer = RunWriter::create(folder.path(), "", &manifest).unwrap();
         writer.append_metrics(&json!({"step": 25, "coverage": 0.5})).unwrap();
         save_curves(writer.run()).unwrap();
-        save_front(writer.run(), &sample::front()).unwrap();
+        save_front_in(folder.path(), &sample::front()).unwrap();
         for name in ["front", "curves"] {
             for kind in ["csv", "svg", "png"] {
                 assert!(folder.path().join(format!("{name}.{kind}")).is_file(), "{name}.{kind}");

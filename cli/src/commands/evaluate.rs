@@ -1,0 +1,76 @@
+//! `evaluate`: one trained model at one multiplier.
+
+use super::{
+    output::{self, OutputFormat, print},
+    sweep::changes,
+};
+use crate::report;
+use anyhow::Context;
+use cgcmarl::experiment::{Model, on_threads, play};
+use clap::Args;
+use std::{fs, path::PathBuf, process::ExitCode};
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl evaluate models/simple_spread_3 --multiplier 0.5
+  cgcmarl evaluate RUN --multiplier 0.5 --agents 6 --layout line --episodes 2000
+  cgcmarl evaluate RUN --export-uai decision.LG     its first decision, for other solvers";
+
+/// What `evaluate` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EvaluateArgs {
+    /// The run directory
+    run: PathBuf,
+    /// Settings of the environment to change, such as contact=true
+    settings: Vec<String>,
+    /// Weight of the constraints
+    #[arg(long, default_value_t = 1.0)]
+    multiplier: f32,
+    /// Episodes to play [default: the run's]
+    #[arg(long)]
+    episodes: Option<usize>,
+    /// Team size [default: the run's]
+    #[arg(long)]
+    agents: Option<usize>,
+    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    #[arg(long)]
+    layout: Option<String>,
+    /// Write one decision as a log-UAI file instead of playing
+    #[arg(long, value_name = "FILE")]
+    export_uai: Option<PathBuf>,
+    /// Which decision of which episode to export, as EPISODE:STEP
+    #[arg(long, default_value = "0:0", value_name = "EPISODE:STEP")]
+    decision: String,
+    /// Threads; they change the speed, never the result [default: one per core]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+}
+
+/// Plays and prints, or exports a decision.
+pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(
+        args.multiplier.is_finite() && args.multiplier >= 0.0,
+        "invalid value for `--multiplier`: {} (must be zero or more)",
+        args.multiplier
+    );
+    let model = Model::open(&args.run)?;
+    let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
+    let mut config = model.config.with(&changes)?;
+    config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
+    let score = on_threads(output::threads(args.threads), || {
+        let mut points = model.operating_points(&config.environment, &[args.multiplier])?;
+        let label = format!("λ={}", args.multiplier);
+        let multiplier = args.multiplier.to_string().parse().ok();
+        let policy = points[0].policy.as_mut();
+        play(&config.environment, &config.evaluation, &label, multiplier, policy)
+    })??;
+    match args.format {
+        OutputFormat::Table => print(&report::table::score_table(&score)),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}

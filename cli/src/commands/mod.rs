@@ -1,0 +1,8 @@
+//! One file per verb: glue between arguments and the library.
+
+pub(crate) mod check_environment;
+pub(crate) mod config;
+pub(crate) mod evaluate;
+pub(crate) mod output;
+pub(crate) mod sweep;
+pub(crate) mod train;

@@ -1,0 +1,56 @@
+//! What every command shares: where text goes, how numbers are printed, how mistakes are told.
+
+use anyhow::Context;
+use cgcmarl::error::Error;
+use clap::ValueEnum;
+use std::{io::Write, process::ExitCode};
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// Writes to standard output; a closed pipe is not an error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("standard output")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a remark to standard error.
+pub(crate) fn remark(text: &str) {
+    // Nobody may be listening.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Tells a mistake and gives the exit code for it.
+pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+    remark(&format!("error: {error:#}"));
+    ExitCode::from(2)
+}
+
+/// Splits `key=value` words.
+pub(crate) fn overrides(words: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    words
+        .iter()
+        .map(|word| match word.split_once('=') {
+            Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+            _ => {
+                let reason = "settings are written key=value, such as agents=6";
+                Err(Error::setting("argument", word, reason).into())
+            }
+        })
+        .collect()
+}
+
+/// Number of threads: as given, else one per core.
+pub(crate) fn threads(given: Option<usize>) -> usize {
+    given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}

@@ -208,7 +208,8 @@ fn presets_resolve_to_the_documented_values() {
     assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.4 * 0.04));
     assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 0.2));
     let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
-    assert_eq!(toml::from_str::<SimpleSpreadOptions>(&text).unwrap(), Default::default());
+    let read: SimpleSpreadOptions = toml::from_str(&text).unwrap();
+    assert_eq!(read, SimpleSpreadOptions::default());
 }
 
 #[test]

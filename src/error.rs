@@ -45,7 +45,9 @@ pub enum Error {
     #[error("{0}")]
     Refused(String),
     /// Learning produced a number that is not finite.
-    #[error("training diverged at step {step}: {what} is {value}; the last good checkpoint is kept")]
+    #[error(
+        "training diverged at step {step}: {what} is {value}; the last good checkpoint is kept"
+    )]
     Diverged {
         /// Environment step.
         step: u64,

@@ -239,10 +239,7 @@ mod tests {
     fn seats_mirror_regions() {
         let graph = CoordinationGraph::new(4, &[vec![2, 0], vec![1, 2, 3], vec![0]]).unwrap();
         assert_eq!(graph.region(1), [1, 2, 3]);
-        assert_eq!(
-            graph.seats_of(2),
-            [Seat { region: 0, slot: 0 }, Seat { region: 1, slot: 1 }]
-        );
+        assert_eq!(graph.seats_of(2), [Seat { region: 0, slot: 0 }, Seat { region: 1, slot: 1 }]);
         assert_eq!(graph.seats_of(0).len() + graph.seats_of(3).len(), 3);
     }
 

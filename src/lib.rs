@@ -3,11 +3,13 @@
 pub mod algorithm;
 pub mod argmax;
 pub mod checkpoint;
+pub mod config;
 pub mod coordination;
 pub mod environment;
 pub mod episode;
 pub mod error;
 pub mod evaluation;
+pub mod experiment;
 pub mod graph;
 pub mod multipliers;
 pub mod nn;
@@ -15,3 +17,4 @@ pub mod replay;
 pub mod rng;
 pub mod run_dir;
 pub mod schedule;
+pub mod training;

@@ -1,6 +1,6 @@
 //! A ring buffer of transitions: the state before and after, what was done and what it brought.
 
-use crate::rng::Rng;
+use crate::{checkpoint::Checkpoint, error::Result, rng::Rng};
 
 /// Widths of one row of the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,57 +115,33 @@ impl Replay {
         rng.below(self.len)
     }
 
-    /// The arrays as they are, with the ring's position; for checkpoints.
-    pub fn parts(&self) -> ReplayParts<'_> {
-        ReplayParts {
-            states: &self.states,
-            afters: &self.afters,
-            actions: &self.actions,
-            outcomes: &self.outcomes,
-            terminal: &self.terminal,
-            next: self.next,
-        }
-    }
-
-    /// Puts saved arrays back; false where their sizes do not fit this memory.
-    #[must_use]
-    pub fn restore(&mut self, parts: ReplayParts<'_>) -> bool {
+    /// Writes the arrays as they are, with the ring's position.
+    pub fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
         let RowShape { state, agents, outcome } = self.shape;
-        let len = parts.terminal.len();
-        let fits = len <= self.capacity
-            && (parts.next < self.capacity)
-            && parts.states.len() == len * state
-            && parts.afters.len() == len * state
-            && parts.actions.len() == len * agents
-            && parts.outcomes.len() == len * outcome;
-        if fits {
-            self.len = len;
-            self.next = parts.next;
-            self.states = parts.states.to_vec();
-            self.afters = parts.afters.to_vec();
-            self.actions = parts.actions.to_vec();
-            self.outcomes = parts.outcomes.to_vec();
-            self.terminal = parts.terminal.to_vec();
-        }
-        fits
+        checkpoint.push("replay.states", &[self.len, state], &self.states[..]);
+        checkpoint.push("replay.afters", &[self.len, state], &self.afters[..]);
+        checkpoint.push("replay.actions", &[self.len, agents], &self.actions[..]);
+        checkpoint.push("replay.outcomes", &[self.len, outcome], &self.outcomes[..]);
+        checkpoint.push("replay.terminal", &[self.len], &self.terminal[..]);
+        checkpoint.set("replay_next", self.next);
     }
-}
 
-/// The arrays of a memory.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplayParts<'a> {
-    /// States before, row by row.
-    pub states: &'a [f32],
-    /// States after.
-    pub afters: &'a [f32],
-    /// Actions.
-    pub actions: &'a [u8],
-    /// Outcomes.
-    pub outcomes: &'a [f32],
-    /// Whether each row is terminal.
-    pub terminal: &'a [u8],
-    /// Where the next row goes.
-    pub next: usize,
+    /// Puts saved arrays back.
+    pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let RowShape { state, agents, outcome } = self.shape;
+        let (next, terminal) = (checkpoint.entry("replay_next")?, checkpoint.get("replay.terminal")?);
+        let len = terminal.len();
+        if len > self.capacity || next >= self.capacity {
+            return Err(checkpoint.misfit("holds more replay rows than `buffer_size` allows"));
+        }
+        self.states = checkpoint.get_shaped("replay.states", &[len, state])?.to_vec();
+        self.afters = checkpoint.get_shaped("replay.afters", &[len, state])?.to_vec();
+        self.actions = checkpoint.get_shaped("replay.actions", &[len, agents])?.to_vec();
+        self.outcomes = checkpoint.get_shaped("replay.outcomes", &[len, outcome])?.to_vec();
+        self.terminal = terminal.to_vec();
+        (self.len, self.next) = (len, next);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

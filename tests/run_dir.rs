@@ -2,7 +2,10 @@
 
 //! A run on disk survives kills, full disks, damage and a second visitor.
 
-use cgcmarl::run_dir::{Checkpoint, Manifest, RunDir, RunWriter};
+use cgcmarl::{
+    checkpoint::Checkpoint,
+    run_dir::{Manifest, RunDir, RunWriter},
+};
 use serde_json::json;
 use std::{
     fs,

@@ -9,7 +9,7 @@ use super::{
     two_head::{NetworkOptions, TwoHead},
 };
 use crate::{
-    checkpoint::{Checkpoint, foreign},
+    checkpoint::Checkpoint,
     coordination::{Coordinator, SolverOptions},
     environment::{Ending, Spec, View},
     episode::{Player, Scene, Summary, Transition},
@@ -17,7 +17,7 @@ use crate::{
     graph::JointAction,
     multipliers::{MultiplierMode, MultiplierOptions, Multipliers, per_constraint},
     nn::{Adam, AdamOptions},
-    replay::{Replay, ReplayParts, Row, RowShape},
+    replay::{Replay, Row, RowShape},
     rng::{Purpose, Rng, Streams},
     schedule::Linear,
 };
@@ -195,13 +195,6 @@ impl CgCmarl {
             spec,
         };
         Ok(learner)
-    }
-
-    /// Takes the weights of another run's network where the shapes agree.
-    pub fn start_from(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        load_network(&self.network, "online", checkpoint, &mut self.online)?;
-        self.target.copy_from_slice(&self.online);
-        Ok(())
     }
 
     /// One update of both networks (lines "Q-Network Update" of Algorithm CG-CMARL Training).
@@ -402,65 +395,45 @@ impl Learner for CgCmarl {
         multipliers.iter().map(at).collect()
     }
 
-    fn save(&self, checkpoint: &mut Checkpoint) {
-        for (name, numbers) in [
-            ("online", &self.online),
-            ("target", &self.target),
-            ("adam.mean", &self.adam.mean),
-            ("adam.square", &self.adam.square),
-        ] {
-            for tensor in self.network.layout().tensors() {
-                let name = format!("{name}.{}", tensor.name);
-                checkpoint.put_f32(name, &tensor.shape, tensor.span.of(numbers));
-            }
-        }
-        let parts = self.replay.parts();
-        for (name, numbers) in [
-            ("replay.states", parts.states),
-            ("replay.afters", parts.afters),
-            ("replay.outcomes", parts.outcomes),
-        ] {
-            checkpoint.put_f32(name, &[numbers.len()], numbers);
-        }
-        checkpoint.put_u8("replay.actions", parts.actions);
-        checkpoint.put_u8("replay.terminal", parts.terminal);
-        checkpoint.put_f32("multipliers", &[self.multipliers.values().len()], self.multipliers.values());
-        checkpoint.put_f32("losses", &[self.losses.len()], &self.losses);
-        checkpoint.put("replay.next", parts.next);
-        checkpoint.put("replay.rng", self.replay_rng.position());
-        checkpoint.put("adam.steps", self.adam.steps);
-        checkpoint.put("learner.steps", self.steps);
-        checkpoint.put("learner.updates", self.updates);
+    fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
+        save_network(&self.network, "online", &self.online, checkpoint);
+    }
+
+    fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        load_network(&self.network, "online", checkpoint, &mut self.online)?;
+        self.target.copy_from_slice(&self.online);
+        Ok(())
+    }
+
+    fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
+        save_network(&self.network, "online", &self.online, checkpoint);
+        save_network(&self.network, "target", &self.target, checkpoint);
+        save_network(&self.network, "adam.mean", &self.adam.mean, checkpoint);
+        save_network(&self.network, "adam.square", &self.adam.square, checkpoint);
+        self.replay.save(checkpoint);
+        let multipliers = self.multipliers.values();
+        checkpoint.push("multipliers", &[multipliers.len()], multipliers);
+        checkpoint.push("losses", &[self.losses.len()], &self.losses[..]);
+        checkpoint.set("replay_rng", self.replay_rng.position());
+        checkpoint.set("adam_steps", self.adam.steps);
+        checkpoint.set("learner_steps", self.steps);
+        checkpoint.set("updates", self.updates);
     }
 
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        for (name, numbers) in [
-            ("online", &mut self.online),
-            ("target", &mut self.target),
-            ("adam.mean", &mut self.adam.mean),
-            ("adam.square", &mut self.adam.square),
-        ] {
-            load_network(&self.network, name, checkpoint, numbers)?;
-        }
-        let parts = ReplayParts {
-            states: checkpoint.f32("replay.states", None)?,
-            afters: checkpoint.f32("replay.afters", None)?,
-            outcomes: checkpoint.f32("replay.outcomes", None)?,
-            actions: checkpoint.u8("replay.actions")?,
-            terminal: checkpoint.u8("replay.terminal")?,
-            next: checkpoint.get("replay.next")?,
-        };
-        if !self.replay.restore(parts) {
-            return Err(foreign("its replay memory has other sizes than this configuration's"));
-        }
+        load_network(&self.network, "online", checkpoint, &mut self.online)?;
+        load_network(&self.network, "target", checkpoint, &mut self.target)?;
+        load_network(&self.network, "adam.mean", checkpoint, &mut self.adam.mean)?;
+        load_network(&self.network, "adam.square", checkpoint, &mut self.adam.square)?;
+        self.replay.load(checkpoint)?;
         let n_multipliers = self.multipliers.values().len();
-        self.multipliers.restore(checkpoint.f32("multipliers", Some(n_multipliers))?);
+        self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
         let n_heads = self.losses.len();
-        self.losses.copy_from_slice(checkpoint.f32("losses", Some(n_heads))?);
-        self.replay_rng = Rng::at(&checkpoint.get("replay.rng")?);
-        self.adam.steps = checkpoint.get("adam.steps")?;
-        self.steps = checkpoint.get("learner.steps")?;
-        self.updates = checkpoint.get("learner.updates")?;
+        self.losses.copy_from_slice(checkpoint.get_shaped("losses", &[n_heads])?);
+        self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
+        self.adam.steps = checkpoint.entry("adam_steps")?;
+        self.steps = checkpoint.entry("learner_steps")?;
+        self.updates = checkpoint.entry("updates")?;
         Ok(())
     }
 }
@@ -540,6 +513,17 @@ fn draw_multipliers(options: &MultiplierOptions, rng: &mut Rng, multipliers: &mu
     }
 }
 
+fn save_network<'a>(
+    network: &TwoHead,
+    name: &str,
+    numbers: &'a [f32],
+    checkpoint: &mut Checkpoint<'a>,
+) {
+    for tensor in network.layout().tensors() {
+        checkpoint.push(format!("{name}.{}", tensor.name), &tensor.shape, tensor.span.of(numbers));
+    }
+}
+
 fn load_network(
     network: &TwoHead,
     name: &str,
@@ -547,9 +531,8 @@ fn load_network(
     numbers: &mut [f32],
 ) -> Result<()> {
     for tensor in network.layout().tensors() {
-        let saved = format!("{name}.{}", tensor.name);
-        let into = tensor.span.of_mut(numbers);
-        into.copy_from_slice(checkpoint.f32(&saved, Some(into.len()))?);
+        let saved = checkpoint.get_shaped(&format!("{name}.{}", tensor.name), &tensor.shape)?;
+        tensor.span.of_mut(numbers).copy_from_slice(saved);
     }
     Ok(())
 }

@@ -39,8 +39,12 @@ pub trait Learner: Player {
     fn report(&self) -> Vec<(String, f32)>;
     /// What can be evaluated: one point per multiplier, or the single trained one.
     fn operating_points(&self, multipliers: &[f32]) -> Vec<OperatingPoint>;
+    /// Writes what playing needs, under the same names as [`Self::save`].
+    fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>);
+    /// Takes the weights of [`Self::save_model`] or [`Self::save`].
+    fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()>;
     /// Writes everything needed to go on exactly from here.
-    fn save(&self, checkpoint: &mut Checkpoint);
+    fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>);
     /// Goes on from a checkpoint of the same configuration.
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()>;
 }

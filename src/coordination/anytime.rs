@@ -20,6 +20,11 @@ pub struct AnytimeOptions {
     pub msg_iterations: usize,
     /// Share of the old message kept in each round.
     pub damping: f32,
+    /// Decodes from which pair moves start: at least one, more while `starts · regions` is below
+    /// `effort`.
+    pub effort: usize,
+    /// Restarts with one agent off its favourite action, times the number of regions.
+    pub restarts: usize,
     /// Alternatives of each agent that are tried as kicks, best first.
     pub kicks: usize,
     /// Starts from the messages of the last call when the shape is the same.
@@ -28,7 +33,14 @@ pub struct AnytimeOptions {
 
 impl Default for AnytimeOptions {
     fn default() -> Self {
-        Self { msg_iterations: 10, damping: 0.3, kicks: 3, warm_start: false }
+        Self {
+            msg_iterations: 10,
+            damping: 0.3,
+            effort: 90,
+            restarts: 200,
+            kicks: 3,
+            warm_start: false,
+        }
     }
 }
 
@@ -41,8 +53,12 @@ pub struct Anytime {
     search: LocalSearch,
     row: Vec<f32>,
     candidate: JointAction,
-    previous: JointAction,
+    /// The distinct decodes of the rounds, one after the other, and their values.
+    decodes: Vec<usize>,
+    values: Vec<(f64, usize)>,
     alternatives: Vec<(f32, usize)>,
+    /// Loss of belief, agent and action of the restarts.
+    regrets: Vec<(f32, usize, usize)>,
 }
 
 impl Anytime {
@@ -92,14 +108,12 @@ impl pulp::WithSimd for Run<'_> {
         self.value = self.tables.value(self.graph, self.action);
         self.solver.messages.gather();
         let mut residual = f32::INFINITY;
-        self.solver.previous.clear();
+        self.solver.decodes.clear();
+        self.solver.values.clear();
         for _ in 0..self.solver.options.msg_iterations {
             residual = self.solver.messages.iterate(simd, self.solver.options.damping);
             self.solver.messages.decode(&mut self.solver.row, &mut self.solver.candidate);
-            if self.solver.candidate != self.solver.previous {
-                self.offer();
-                self.solver.previous.clone_from(&self.solver.candidate);
-            }
+            self.remember();
         }
         self.improve(simd);
         (self.value, residual)
@@ -107,6 +121,16 @@ impl pulp::WithSimd for Run<'_> {
 }
 
 impl Run<'_> {
+    /// Notes the candidate among the decodes, unless it is there.
+    fn remember(&mut self) {
+        let Anytime { candidate, decodes, values, .. } = &mut *self.solver;
+        if !candidate.is_empty() && !decodes.chunks_exact(candidate.len()).any(|d| d == candidate) {
+            values.push((self.tables.value(self.graph, candidate), values.len()));
+            decodes.extend_from_slice(candidate);
+            self.offer();
+        }
+    }
+
     /// Keeps the candidate if it is worth more.
     fn offer(&mut self) {
         let value = self.tables.value(self.graph, &self.solver.candidate);
@@ -116,30 +140,80 @@ impl Run<'_> {
         }
     }
 
-    /// Local search from the best decode and from the conditional decode, then kicks.
+    /// Local search from the best decodes and from the conditional decode, then kicks.
     #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn improve<S: pulp::Simd>(&mut self, simd: S) {
-        let Anytime { messages, conditional, search, candidate, alternatives, options, .. } =
-            &mut *self.solver;
+        let n = self.graph.n_agents();
+        let starts = (self.solver.options.effort / self.graph.n_regions().max(1)).max(1);
+        self.solver.values.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        for start in 0..=starts.min(self.solver.values.len()) {
+            let Anytime { messages, conditional, search, candidate, values, decodes, .. } =
+                &mut *self.solver;
+            let view = View { graph: self.graph, messages };
+            if start == 0 {
+                search.fit(view);
+                conditional.decode(view, None, candidate);
+            } else {
+                candidate.copy_from_slice(&decodes[values[start - 1].1 * n..][..n]);
+            }
+            search.start(view, candidate);
+            search.ascend_pairs(simd, view);
+            candidate.copy_from_slice(&search.action);
+            self.offer();
+        }
+        self.restart(simd);
+        let Anytime { messages, search, candidate, alternatives, options, .. } = &mut *self.solver;
         let view = View { graph: self.graph, messages };
-        search.fit(view);
-        search.start(view, self.action);
-        search.ascend_pairs(simd, view);
-        std::mem::swap(candidate, &mut search.action);
-        let conditional_start = &mut search.action;
-        conditional.decode(view, conditional_start);
-        let start = conditional_start.clone();
-        let first = self.tables.value(self.graph, candidate);
-        search.start(view, &start);
-        search.ascend_pairs(simd, view);
-        if self.tables.value(self.graph, &search.action) <= first {
-            let better = candidate.clone();
-            search.start(view, &better);
+        if search.action != *self.action {
+            search.start(view, self.action);
+            search.settle();
+        }
+        if !view.messages.hard && search.triangles.len() <= options.effort.max(2 * n) {
+            search.ascend_triples(simd, view);
         }
         kick(simd, view, search, alternatives, options.kicks);
         candidate.clone_from(&search.action);
         self.offer();
+    }
+}
+
+impl Run<'_> {
+    /// Conditional decodes in which one agent does not take its favourite action: the smallest
+    /// losses of belief first.
+    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+    #[inline(always)]
+    fn restart<S: pulp::Simd>(&mut self, simd: S) {
+        let restarts = self.solver.options.restarts / self.graph.n_regions().max(1);
+        if restarts == 0 {
+            return;
+        }
+        let Anytime { messages, row, regrets, .. } = &mut *self.solver;
+        regrets.clear();
+        for agent in 0..self.graph.n_agents() {
+            messages.belief(agent, row);
+            let best = crate::argmax::argmax(row);
+            let others = row.iter().enumerate().filter(|(a, _)| *a != best);
+            regrets.extend(others.map(|(a, &x)| (row[best] - x, agent, a)));
+        }
+        let order = |x: &(f32, usize, usize), y: &(f32, usize, usize)| {
+            x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2)))
+        };
+        if restarts < regrets.len() {
+            regrets.select_nth_unstable_by(restarts, order);
+            regrets.truncate(restarts);
+        }
+        regrets.sort_unstable_by(order);
+        for index in 0..self.solver.regrets.len() {
+            let Anytime { messages, conditional, search, candidate, regrets, .. } =
+                &mut *self.solver;
+            let view = View { graph: self.graph, messages };
+            conditional.decode(view, Some((regrets[index].1, regrets[index].2)), candidate);
+            search.start(view, candidate);
+            search.ascend_pairs(simd, view);
+            candidate.copy_from_slice(&search.action);
+            self.offer();
+        }
     }
 }
 
@@ -174,7 +248,7 @@ fn kick<S: pulp::Simd>(
                 since = 0;
                 break;
             }
-            search.take_back(view, 0);
+            search.take_back(view);
         }
         agent = (agent + 1) % search.action.len();
     }

@@ -1,6 +1,6 @@
 //! Sequential conditional decoding: fix the agent with the largest margin, condition, repeat.
 
-use super::kernel::{Chunk, LANES};
+use super::kernel::Chunk;
 use super::local_search::View;
 use crate::argmax::argmax;
 
@@ -14,8 +14,14 @@ pub(crate) struct Conditional {
 }
 
 impl Conditional {
-    /// Writes the joint action that the messages lead to when agents decide one after the other.
-    pub(crate) fn decode(&mut self, view: View, action: &mut Vec<usize>) {
+    /// Writes the joint action that the messages lead to when agents decide one after the other,
+    /// after one that is told what to do.
+    pub(crate) fn decode(
+        &mut self,
+        view: View,
+        told: Option<(usize, usize)>,
+        action: &mut Vec<usize>,
+    ) {
         let layout = &view.messages.layout;
         let n = layout.n_agents();
         self.beliefs.clone_from(&view.messages.beliefs);
@@ -28,13 +34,17 @@ impl Conditional {
         for agent in 0..n {
             self.weigh(view, agent, action);
         }
-        for _ in 0..n {
-            let next = (0..n).filter(|&agent| !self.decided[agent]).fold(None, |best, agent| {
-                match best {
+        if let Some((agent, to)) = told {
+            action[agent] = to;
+            self.decided[agent] = true;
+            self.tell_neighbours(view, agent, action);
+        }
+        for _ in usize::from(told.is_some())..n {
+            let next =
+                (0..n).filter(|&agent| !self.decided[agent]).fold(None, |best, agent| match best {
                     Some(b) if self.margins[agent] <= self.margins[b] => best,
                     _ => Some(agent),
-                }
-            });
+                });
             let Some(next) = next else { return };
             self.decided[next] = true;
             self.tell_neighbours(view, next, action);
@@ -44,8 +54,7 @@ impl Conditional {
     /// The agent's best action and how far it is ahead of the second.
     fn weigh(&mut self, view: View, agent: usize, action: &mut [usize]) {
         let layout = &view.messages.layout;
-        let beliefs =
-            &self.beliefs[layout.agent(agent)].as_flattened()[..layout.n_actions[agent]];
+        let beliefs = &self.beliefs[layout.agent(agent)].as_flattened()[..layout.n_actions[agent]];
         let best = argmax(beliefs);
         let second = beliefs
             .iter()
@@ -81,6 +90,5 @@ impl Conditional {
             }
             self.weigh(view, other, action);
         }
-        let _ = LANES;
     }
 }

@@ -25,7 +25,8 @@ pub(crate) fn read(path: &Path) -> Result<Problem> {
     let file = File::open(path).map_err(Error::file(path))?;
     let mut bytes = BufReader::new(GzDecoder::new(file));
     let mut line = Vec::new();
-    let unpack = |e: std::io::Error| Error::format(path, None, format!("not a whole gzip file: {e}"));
+    let unpack =
+        |e: std::io::Error| Error::format(path, None, format!("not a whole gzip file: {e}"));
     bytes.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line).map_err(unpack)?;
     let header: Header = serde_json::from_slice(&line)
         .map_err(|e| Error::format(path, Some(1), format!("not an fgq1 header: {e}")))?;
@@ -34,7 +35,8 @@ pub(crate) fn read(path: &Path) -> Result<Problem> {
     let limit = 2 * entries as u64 + 1;
     bytes.take(limit).read_to_end(&mut data).map_err(unpack)?;
     if data.len() != 2 * entries {
-        let held = if data.len() > 2 * entries { "more".into() } else { (data.len() / 2).to_string() };
+        let held =
+            if data.len() > 2 * entries { "more".into() } else { (data.len() / 2).to_string() };
         let message = format!("the header declares {entries} table entries, the file holds {held}");
         return Err(Error::format(path, Some(2), message));
     }
@@ -65,7 +67,9 @@ fn check(path: &Path, header: &Header) -> Result<usize> {
     let mut total = 0;
     for scope in &header.scopes {
         if let Some(variable) = scope.iter().find(|&&v| v >= header.dom.len()) {
-            return refuse(format!("scope {scope:?} names variable {variable}, which is not declared"));
+            return refuse(format!(
+                "scope {scope:?} names variable {variable}, which is not declared"
+            ));
         }
         total += table_size(path, Some(1), &header.dom, scope)?;
         if total > MAX_ENTRIES {

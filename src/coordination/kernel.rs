@@ -68,12 +68,8 @@ macro_rules! number {
     };
 }
 
-number!(
-    f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, add_f32s, max_f32s, reduce_max_f32s
-);
-number!(
-    f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, add_f64s, max_f64s, reduce_max_f64s
-);
+number!(f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, add_f32s, max_f32s, reduce_max_f32s);
+number!(f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, add_f64s, max_f64s, reduce_max_f64s);
 
 /// Chunks that hold `n` numbers.
 pub(crate) fn chunks_of(n: usize) -> usize {
@@ -248,11 +244,7 @@ fn many_messages<S: Simd, T: Number>(
 
 /// Calls `f(slot, action)` for each digit of a row number, the last slot running fastest.
 #[inline(always)]
-pub(crate) fn for_each_digit(
-    row: usize,
-    n_actions: &[usize],
-    mut f: impl FnMut(usize, usize),
-) {
+pub(crate) fn for_each_digit(row: usize, n_actions: &[usize], mut f: impl FnMut(usize, usize)) {
     let mut rest = row;
     for (slot, &n) in n_actions.iter().enumerate().rev() {
         f(slot, rest % n);

@@ -1,7 +1,7 @@
 //! Where the padded rows of a factor graph lie in flat buffers.
 
-use super::kernel::{Chunk, LANES, Number, chunks_of};
 use super::FactorTables;
+use super::kernel::{Chunk, LANES, Number, chunks_of};
 use crate::graph::CoordinationGraph;
 
 /// Positions, in chunks, of every agent's row, every region's table and every message.

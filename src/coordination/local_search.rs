@@ -7,12 +7,13 @@
 use super::kernel::{Chunk, LANES};
 use super::layout::Layout;
 use super::messages::Messages;
+use super::triples::{Triangle, triangles};
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
 use pulp::Simd;
 
 /// A move must gain more than this share of the payoffs it touches.
-const LEAST_GAIN: f32 = 1e-5;
+pub(crate) const LEAST_GAIN: f32 = 1e-5;
 
 /// A joint action and what each agent could gain alone.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +29,16 @@ pub(crate) struct LocalSearch {
     touched: Vec<u64>,
     checked: Vec<u64>,
     clock: u64,
-    first: Vec<Chunk<f32>>,
-    second: Vec<Chunk<f32>>,
-    best: Vec<Chunk<f32>>,
+    /// Agents whose scores changed since they last replied, and a mark for each.
+    pending: Vec<usize>,
+    is_pending: Vec<bool>,
+    pub(crate) triangles: Vec<Triangle>,
+    pub(crate) first: Vec<Chunk<f32>>,
+    pub(crate) second: Vec<Chunk<f32>>,
+    pub(crate) third: Vec<f32>,
+    pub(crate) given_first: Vec<Chunk<f32>>,
+    pub(crate) given_second: Vec<Chunk<f32>>,
+    pub(crate) best: Vec<Chunk<f32>>,
     /// Agents that moved and what they did before, to take moves back.
     pub undo: Vec<(usize, usize)>,
 }
@@ -69,11 +77,19 @@ impl LocalSearch {
         self.scores.clear();
         self.scores.resize(layout.agent_starts[layout.n_agents()], [0.0; LANES]);
         let widest = layout.n_actions.iter().map(|n| n.div_ceil(LANES)).max().unwrap_or(0);
-        for buffer in [&mut self.first, &mut self.second, &mut self.best] {
+        triangles(view, &self.simple_pairs, &mut self.triangles);
+        for buffer in [
+            &mut self.first,
+            &mut self.second,
+            &mut self.given_first,
+            &mut self.given_second,
+            &mut self.best,
+        ] {
             buffer.clear();
             buffer.resize(widest, [0.0; LANES]);
         }
         self.entries.resize(layout.n_regions(), 0);
+        self.is_pending.resize(layout.n_agents(), false);
     }
 
     /// Starts from a joint action.
@@ -94,6 +110,9 @@ impl LocalSearch {
                 .map(|place| action[layout.members[place]] * layout.strides[place])
                 .sum();
         }
+        self.pending.clear();
+        self.pending.extend(0..action.len());
+        self.is_pending.fill(true);
         self.scores.copy_from_slice(&view.messages.utilities);
         for region in 0..layout.n_regions() {
             for place in layout.places(region) {
@@ -164,6 +183,10 @@ impl LocalSearch {
                     continue;
                 }
                 self.touched[other] = self.clock;
+                if !self.is_pending[other] {
+                    self.is_pending[other] = true;
+                    self.pending.push(other);
+                }
                 if view.messages.hard {
                     continue;
                 }
@@ -184,38 +207,45 @@ impl LocalSearch {
         }
     }
 
-    /// Takes back every move made after the first `keep`.
+    /// Takes the current action as one that no single move improves.
     #[inline(always)]
-    pub(crate) fn take_back(&mut self, view: View, keep: usize) {
-        while self.undo.len() > keep {
-            if let Some((agent, action)) = self.undo.pop() {
-                self.set(view, agent, action);
-                self.undo.pop();
-            }
+    pub(crate) fn settle(&mut self) {
+        while let Some(agent) = self.pending.pop() {
+            self.is_pending[agent] = false;
         }
     }
 
-    /// Single moves until none gains; agents with `frozen` stay. Returns the total gain.
+    /// Takes back every move since the last `undo.clear()`.
+    #[inline(always)]
+    pub(crate) fn take_back(&mut self, view: View) {
+        while let Some((agent, action)) = self.undo.pop() {
+            self.set(view, agent, action);
+            self.undo.pop();
+        }
+        self.settle();
+    }
+
+    /// Single moves until none gains; a `frozen` agent stays. Returns the total gain.
     #[inline(always)]
     pub(crate) fn ascend(&mut self, view: View, frozen: Option<usize>) -> f32 {
         let layout = &view.messages.layout;
         let mut total = 0.0;
-        loop {
-            let mut gained = 0.0;
-            for agent in 0..self.action.len() {
-                if frozen != Some(agent) {
-                    let (gain, to) = self.best_reply(layout, agent);
-                    if gain > self.least(layout, agent, to) {
-                        self.set(view, agent, to);
-                        gained += gain;
-                    }
-                }
+        let mut next = 0;
+        while next < self.pending.len() {
+            let agent = self.pending[next];
+            next += 1;
+            self.is_pending[agent] = false;
+            if frozen == Some(agent) {
+                continue;
             }
-            total += gained;
-            if gained == 0.0 {
-                return total;
+            let (gain, to) = self.best_reply(layout, agent);
+            if gain > self.least(layout, agent, to) {
+                self.set(view, agent, to);
+                total += gain;
             }
         }
+        self.pending.clear();
+        total
     }
 
     /// Single and pair moves until none gains. Returns the total gain.
@@ -266,7 +296,10 @@ impl LocalSearch {
             return 0.0;
         }
         let column = (0..n_first).map(|a| table[a * stride + b] + first[a]);
-        let a = column.enumerate().fold((0, f32::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best }).0;
+        let a = column
+            .enumerate()
+            .fold((0, f32::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best })
+            .0;
         self.set(view, i, a);
         self.set(view, j, b);
         gain
@@ -274,7 +307,7 @@ impl LocalSearch {
 
     /// Writes the scores of both agents of a pair without their common region.
     #[inline(always)]
-    fn scores_without(&mut self, view: View, region: usize, i: usize, j: usize) {
+    pub(crate) fn scores_without(&mut self, view: View, region: usize, i: usize, j: usize) {
         let layout = &view.messages.layout;
         let table = view.table(region);
         let entry = self.entries[region];
@@ -322,7 +355,7 @@ fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
 
 /// `best(b) = max_a [table(a, b) + first(a)]`.
 #[inline(always)]
-fn best_columns<S: Simd>(
+pub(crate) fn best_columns<S: Simd>(
     simd: S,
     table: &[Chunk<f32>],
     first: &[Chunk<f32>],

@@ -175,7 +175,10 @@ impl Messages {
         row.extend_from_slice(&self.beliefs[chunks.clone()].as_flattened()[..n]);
         if self.hard {
             let refusals = self.refusals[chunks].as_flattened();
-            row.iter_mut().zip(refusals).filter(|(_, r)| **r > 0.0).for_each(|(x, _)| *x = FORBIDDEN);
+            row.iter_mut()
+                .zip(refusals)
+                .filter(|(_, r)| **r > 0.0)
+                .for_each(|(x, _)| *x = FORBIDDEN);
         }
     }
 
@@ -197,7 +200,8 @@ impl Messages {
 /// The belief without one message, where forbidden actions are counted apart.
 #[inline(always)]
 fn without(belief: f32, refusals: f32, message: f32) -> f32 {
-    let (refusals, own) = if message == FORBIDDEN { (refusals - 1.0, 0.0) } else { (refusals, message) };
+    let (refusals, own) =
+        if message == FORBIDDEN { (refusals - 1.0, 0.0) } else { (refusals, message) };
     if refusals > 0.0 { FORBIDDEN } else { belief - own }
 }
 

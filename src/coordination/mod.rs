@@ -1,21 +1,32 @@
 //! Choosing the joint action that maximises a sum of local payoffs.
 
 mod anytime;
+mod bound;
+mod branch;
 mod conditional;
+mod dual;
+mod elimination;
+mod exact;
+mod exhaustive;
 mod fgq;
 mod kernel;
 mod layout;
 mod local_search;
 mod max_sum;
 mod messages;
+mod model;
 mod problem;
 mod solver;
+mod triples;
 mod uai;
 
 pub use anytime::{Anytime, AnytimeOptions};
+pub use bound::upper_bound;
+pub use exact::{Exact, ExactOptions};
+pub use exhaustive::Exhaustive;
+pub use max_sum::{MaxSum, MaxSumOptions};
 pub use problem::Problem;
 pub use solver::{Solver, SolverOptions};
-pub use max_sum::{MaxSum, MaxSumOptions};
 
 use crate::graph::{CoordinationGraph, JointAction};
 

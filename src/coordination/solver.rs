@@ -1,42 +1,55 @@
 //! Which coordinator a run uses, by name.
 
-use super::{Coordinator, MaxSum, MaxSumOptions};
+use super::{Anytime, AnytimeOptions, Coordinator, MaxSum, MaxSumOptions};
 use serde::{Deserialize, Serialize};
 
 /// A coordinator by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Solver {
-    /// The paper's message passing.
-    #[default]
+    /// The paper's message passing: each agent takes its own best action.
     MaxSum,
+    /// Message passing with decoding by value.
+    #[default]
+    Anytime,
 }
 
 /// A coordinator and how it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SolverOptions {
-    /// Which coordinator.
+    /// Which coordinator: `max_sum` or `anytime`.
     pub solver: Solver,
     /// Rounds of messages (the paper's K).
     pub msg_iterations: usize,
     /// Share of the old message kept in each round (the paper's d).
     pub damping: f32,
+    /// `max_sum` stops early when no message changes by more than this; 0 runs every round.
+    pub tolerance: f32,
 }
 
 impl Default for SolverOptions {
     fn default() -> Self {
-        Self { solver: Solver::default(), msg_iterations: 10, damping: 0.3 }
+        Self { solver: Solver::default(), msg_iterations: 10, damping: 0.3, tolerance: 0.0 }
     }
 }
 
 impl SolverOptions {
     /// The coordinator.
     pub fn build(&self) -> Box<dyn Coordinator> {
-        let Self { solver, msg_iterations, damping } = *self;
-        let max_sum = MaxSumOptions { msg_iterations, damping, ..MaxSumOptions::default() };
+        let Self { solver, msg_iterations, damping, tolerance } = *self;
         match solver {
-            Solver::MaxSum => Box::new(MaxSum::new(max_sum)),
+            Solver::MaxSum => Box::new(MaxSum::new(MaxSumOptions {
+                msg_iterations,
+                damping,
+                tolerance,
+                ..MaxSumOptions::default()
+            })),
+            Solver::Anytime => Box::new(Anytime::new(AnytimeOptions {
+                msg_iterations,
+                damping,
+                ..AnytimeOptions::default()
+            })),
         }
     }
 }

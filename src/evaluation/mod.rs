@@ -3,9 +3,11 @@
 pub mod front;
 pub mod paper_tables;
 pub mod pareto;
+mod play;
 pub mod score;
 pub mod statistics;
 
 pub use front::{Front, FrontPoint, Reference};
+pub use play::{EvaluationOptions, play_episodes};
 pub use score::{Coverage, Measures, Score};
 pub use statistics::Estimate;

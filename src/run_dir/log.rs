@@ -1,6 +1,6 @@
 //! Append-only files that can be cut back to where a checkpoint was taken.
 
-use super::atomic::explain;
+use crate::checkpoint::atomic::explain;
 use crate::error::{Error, Result};
 use std::{
     fs::{File, OpenOptions, TryLockError},

@@ -14,7 +14,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Vec<Value>> {
 }
 
 /// Every number of a line with its name; those of an object inside it as `object/name`.
-pub(super) fn numbers(line: &Value) -> Vec<(String, f64)> {
+pub fn numbers(line: &Value) -> Vec<(String, f64)> {
     let mut found = vec![];
     collect("", line, &mut found);
     found

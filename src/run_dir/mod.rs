@@ -2,19 +2,16 @@
 //!
 //! `docs/run-directory.md` describes every file, field by field.
 
-pub mod atomic;
-mod checkpoint;
 mod log;
 mod manifest;
 mod metrics;
 pub mod tensorboard;
-mod tensors;
 
-pub use checkpoint::Checkpoint;
 pub use manifest::{Machine, Manifest, unix_seconds};
-pub use tensors::{Element, Tensor, Values};
+pub use metrics::numbers;
 
 use crate::{
+    checkpoint::{Checkpoint, atomic},
     error::{Error, Result},
     evaluation::Front,
 };

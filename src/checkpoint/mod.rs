@@ -3,10 +3,11 @@
 //! The header's metadata holds one entry, `cgcmarl`: eight hexadecimal digits of CRC-32 and the
 //! JSON text they cover, which in turn holds the CRC-32 of every tensor.
 
-use super::{
-    atomic,
-    tensors::{Element, Tensor, Values},
-};
+pub mod atomic;
+mod tensors;
+
+pub use tensors::{Element, Tensor, Values};
+
 use crate::error::{Error, Result};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,18 @@ impl<'a> Checkpoint<'a> {
         Ok(values)
     }
 
+    /// Adds an entry to the state.
+    pub fn set(&mut self, key: &str, value: impl Serialize) {
+        // A value without a JSON form becomes null, which `entry` then refuses by name.
+        self.state[key] = serde_json::to_value(value).unwrap_or_default();
+    }
+
+    /// An entry of the state.
+    pub fn entry<S: serde::de::DeserializeOwned>(&self, key: &str) -> Result<S> {
+        S::deserialize(&self.state[key])
+            .map_err(|error| self.misfit(&format!("has an unusable entry `{key}`: {error}")))
+    }
+
     /// The state as the type that was saved.
     pub fn state_as<S: serde::de::DeserializeOwned>(&self) -> Result<S> {
         S::deserialize(&self.state)
@@ -104,7 +117,8 @@ impl<'a> Checkpoint<'a> {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    fn misfit(&self, what: &str) -> Error {
+    /// An error that names the file: the checkpoint `what`.
+    pub fn misfit(&self, what: &str) -> Error {
         Error::format(&self.source, None, format!("the checkpoint {what}"))
     }
 

@@ -1,0 +1,384 @@
+//! One tree of all options: presets, files and `key=value` overrides resolved into a configuration.
+
+use crate::{
+    algorithm::{CgCmarlOptions, ErrorKind, HeadKind, NextAction},
+    coordination::Solver,
+    environment::{observation::ObservationKind, spread_options::{RewardRule, SimpleSpreadOptions}},
+    error::{Error, Result},
+    evaluation::EvaluationOptions,
+    multipliers::MultiplierMode,
+    schedule::Linear,
+    training::TrainingOptions,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use toml::{Table, Value};
+
+/// Everything that defines a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The preset that the values come from.
+    pub preset: Preset,
+    /// The root of all randomness.
+    pub seed: u64,
+    /// A run whose network this one starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_from: Option<PathBuf>,
+    /// How long and how wide training runs.
+    pub training: TrainingOptions,
+    /// Simple Spread.
+    pub environment: SimpleSpreadOptions,
+    /// CG-CMARL.
+    pub cg_cmarl: CgCmarlOptions,
+    /// How the result is measured.
+    pub evaluation: EvaluationOptions,
+}
+
+/// A named set of defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// The full recipe: both heads also see the multiplier.
+    #[default]
+    Default,
+    /// The paper's architecture (the multiplier enters at action selection only), trained our way.
+    TwoHead,
+    /// The paper's table of hyperparameters to the letter.
+    Paper,
+}
+
+impl Preset {
+    /// All presets with the names users write.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("default", Self::Default), ("two_head", Self::TwoHead), ("paper", Self::Paper)];
+
+    /// The preset of a name.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, preset)| *preset).ok_or_else(|| {
+            Error::setting("preset", name, "must be `default`, `two_head` or `paper`")
+        })
+    }
+
+    /// The configuration of this preset for a team size.
+    pub fn config(self, agents: usize) -> Config {
+        let mut config = recipe(agents);
+        config.preset = self;
+        match self {
+            Self::Default => {}
+            Self::TwoHead => config.cg_cmarl.network.multiplier_input = false,
+            Self::Paper => to_the_letter(&mut config),
+        }
+        config
+    }
+}
+
+/// What learns well; the numbers by team size are explained in docs/results.md.
+fn recipe(agents: usize) -> Config {
+    let mut cg_cmarl = CgCmarlOptions::default();
+    let mut training = TrainingOptions::default();
+    let learning = &mut cg_cmarl.learning;
+    (learning.gamma, learning.batch_size, learning.steps_per_update, training.total_steps) =
+        match agents {
+            ..=3 => (0.8, 128, 4.0, 300_000),
+            4 => (0.85, 192, 4.0, 600_000),
+            5..=7 => (0.85, 240, 4.0, 600_000),
+            _ => (0.87, 360, 8.0, 900_000),
+        };
+    cg_cmarl.coordination.solver = Solver::MaxSum;
+    cg_cmarl.coordination.tolerance = 1e-3;
+    Config {
+        preset: Preset::Default,
+        seed: 1,
+        start_from: None,
+        training,
+        environment: SimpleSpreadOptions { agents, ..SimpleSpreadOptions::default() },
+        cg_cmarl,
+        evaluation: EvaluationOptions::default(),
+    }
+}
+
+/// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).
+fn to_the_letter(config: &mut Config) {
+    let environment = &mut config.environment;
+    environment.observation.kind = ObservationKind::Paper;
+    environment.reward = RewardRule::Counterfactual;
+    environment.cost_distance = Some(0.2);
+    let CgCmarlOptions { network, learning, exploration, multipliers, coordination, acting, .. } =
+        &mut config.cg_cmarl;
+    network.head = HeadKind::Free;
+    network.multiplier_input = false;
+    learning.gamma = 0.99;
+    learning.lr = 1e-3;
+    learning.lr_final_share = 1.0;
+    learning.batch_size = 64;
+    learning.buffer_size = 100_000;
+    learning.learning_starts = 64;
+    learning.steps_per_update = 1.0;
+    learning.polyak_tau = 0.005;
+    learning.target_interval = 200;
+    learning.next_action = NextAction::Regional;
+    learning.error = ErrorKind::Regional;
+    learning.random_order = false;
+    *exploration = Linear { start: 0.9, end: 0.05, steps: 100_000 };
+    multipliers.mode = MultiplierMode::Learned;
+    multipliers.lambda_lr = 0.01;
+    multipliers.cost_limit = vec![0.0];
+    multipliers.lagrangian_upper_bound = 1.0;
+    for solver in [coordination, acting] {
+        solver.solver = Solver::MaxSum;
+        solver.msg_iterations = 10;
+        solver.damping = 0.3;
+        solver.tolerance = 0.0;
+    }
+    config.cg_cmarl.average_orders = false;
+    config.training.environments = if config.environment.agents >= 6 { 8 } else { 1 };
+}
+
+impl Config {
+    /// Resolves a configuration: preset, then a file's table, then `key=value` overrides.
+    ///
+    /// A preset's values depend on the team size, so `preset` and `agents` are looked for first.
+    pub fn resolve(file: Option<Table>, overrides: &[(String, String)]) -> Result<Self> {
+        let file = file.unwrap_or_default();
+        let given = |key: &str| overrides.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v);
+        let preset = match (given("preset"), file.get("preset").and_then(Value::as_str)) {
+            (Some(name), _) => Preset::named(name)?,
+            (None, Some(name)) => Preset::named(name)?,
+            (None, None) => Preset::Default,
+        };
+        let in_file = || file.get("environment").and_then(|e| e.get("agents")).and_then(Value::as_integer);
+        let agents = match given("agents").or_else(|| given("environment.agents")) {
+            Some(text) => text.parse().map_err(|_| {
+                Error::setting("agents", text, "must be a whole number of at least 2")
+            })?,
+            None => in_file().map_or(3, |n| n.max(0) as usize),
+        };
+        let mut tree = to_tree(&preset.config(agents))?;
+        merge(&mut tree, &file, "")?;
+        for (key, text) in overrides.iter().filter(|(key, _)| key != "preset") {
+            set(&mut tree, key, text)?;
+        }
+        Self::from_tree(tree)
+    }
+
+    /// Reads a resolved configuration back.
+    pub fn parse(text: &str) -> std::result::Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The resolved configuration as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_else(|error| unreachable!("options are plain data: {error}"))
+    }
+
+    /// Changes single values of a resolved configuration.
+    pub fn with(&self, overrides: &[(String, String)]) -> Result<Self> {
+        let mut tree = to_tree(self)?;
+        for (key, text) in overrides {
+            set(&mut tree, key, text)?;
+        }
+        Self::from_tree(tree)
+    }
+
+    fn from_tree(tree: Table) -> Result<Self> {
+        tree.try_into().map_err(|error: toml::de::Error| Error::Refused(error.message().to_owned()))
+    }
+}
+
+fn to_tree(config: &Config) -> Result<Table> {
+    Table::try_from(config).map_err(|error| Error::Refused(error.to_string()))
+}
+
+/// Puts a file's values over a tree; a key that the tree cannot have is an error.
+fn merge(tree: &mut Table, file: &Table, path: &str) -> Result<()> {
+    for (key, value) in file {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (tree.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(given)) => merge(inner, given, &full)?,
+            (None, _) if !is_optional(&full) => {
+                return Err(Error::UnknownKey { key: full.clone(), suggestion: nearest(tree, key) });
+            }
+            _ => drop(tree.insert(key.clone(), value.clone())),
+        }
+    }
+    Ok(())
+}
+
+/// Options that are absent from a tree unless they are set.
+const OPTIONAL: [&str; 8] = [
+    "start_from",
+    "environment.radius",
+    "environment.contact",
+    "environment.local_ratio",
+    "environment.actions",
+    "environment.cost_distance",
+    "environment.observation.landmarks",
+    "preset",
+];
+
+fn is_optional(path: &str) -> bool {
+    OPTIONAL.contains(&path)
+}
+
+/// Sets one value. A key may be a whole path or a last name; a name that stands in several places
+/// (such as `damping`, of the training and of the acting coordinator) is set in all of them.
+fn set(tree: &mut Table, key: &str, text: &str) -> Result<()> {
+    let all = paths(tree);
+    let whole = all.iter().any(|path| path == key);
+    let named = |path: &&String| *path == key || (!whole && path.ends_with(&format!(".{key}")));
+    let found: Vec<String> = all.iter().filter(named).cloned().collect();
+    if found.is_empty() {
+        let names = all.iter().map(|path| path.rsplit('.').next().unwrap_or(path));
+        let wanted = key.rsplit('.').next().unwrap_or(key);
+        return Err(Error::UnknownKey { key: key.into(), suggestion: closest(names, wanted) });
+    }
+    for path in found {
+        let mut place = &mut *tree;
+        let (folders, last) = path.rsplit_once('.').unwrap_or(("", &path));
+        for folder in folders.split('.').filter(|folder| !folder.is_empty()) {
+            place = match place.get_mut(folder) {
+                Some(Value::Table(inner)) => inner,
+                _ => return Err(Error::setting(key, text, "is not a group of settings")),
+            };
+        }
+        let value = parse_value(key, text, place.get(last))?;
+        place.insert(last.into(), value);
+    }
+    Ok(())
+}
+
+/// A value as TOML writes it; a bare word is a string. It must be of the kind that stood there.
+fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
+    let parsed = toml::from_str::<Table>(&format!("value = {text}"))
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| Value::String(text.into()));
+    match (before, &parsed) {
+        (Some(Value::Float(_)), Value::Integer(number)) => Ok(Value::Float(*number as f64)),
+        (Some(Value::Integer(_)), Value::Float(number)) if number.fract() == 0.0 => {
+            Ok(Value::Integer(*number as i64))
+        }
+        (Some(Value::Array(_)), Value::Array(_)) | (None, _) => Ok(parsed),
+        (Some(Value::Array(_)), _) => Ok(Value::Array(vec![parsed])),
+        (Some(before), parsed) if !before.same_type(parsed) => {
+            Err(Error::setting(key, text, format!("must be a {}, such as {before}", before.type_str())))
+        }
+        _ => Ok(parsed),
+    }
+}
+
+/// The whole path of every value, optional ones included.
+fn paths(tree: &Table) -> Vec<String> {
+    fn walk(tree: &Table, path: &str, into: &mut Vec<String>) {
+        for (key, value) in tree {
+            let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match value {
+                Value::Table(inner) => walk(inner, &full, into),
+                _ => into.push(full),
+            }
+        }
+    }
+    let mut all = Vec::new();
+    walk(tree, "", &mut all);
+    for path in OPTIONAL {
+        if !all.iter().any(|known| known == path) {
+            all.push(path.into());
+        }
+    }
+    all
+}
+
+fn nearest(tree: &Table, key: &str) -> Option<String> {
+    closest(tree.keys().map(String::as_str), key)
+}
+
+/// The most similar of some names, where it is similar at all.
+fn closest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> Option<String> {
+    names
+        .map(|name| (strsim::jaro_winkler(name, wanted), name))
+        .filter(|(similarity, _)| *similarity > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(overrides: &[&str]) -> Result<Config> {
+        let pairs: Vec<_> = overrides
+            .iter()
+            .map(|text| text.split_once('=').unwrap())
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        Config::resolve(None, &pairs)
+    }
+
+    #[test]
+    fn short_names_find_their_place() {
+        let config = resolve(&[
+            "agents=6",
+            "seed=7",
+            "total_steps=200000",
+            "gamma=0.9",
+            "batch_size=128",
+            "occupancy=true",
+        ])
+        .unwrap();
+        assert_eq!((config.environment.agents, config.seed), (6, 7));
+        assert_eq!(config.training.total_steps, 200_000);
+        assert_eq!(config.cg_cmarl.learning.gamma, 0.9);
+        assert_eq!(config.cg_cmarl.learning.batch_size, 128);
+        assert!(config.environment.observation.occupancy);
+    }
+
+    #[test]
+    fn a_name_in_two_places_sets_both() {
+        let config = resolve(&["damping=0.5"]).unwrap();
+        assert_eq!(config.cg_cmarl.acting.damping, 0.5);
+        assert_eq!(config.cg_cmarl.coordination.damping, 0.5);
+    }
+
+    #[test]
+    fn an_unknown_key_suggests_the_nearest() {
+        let error = resolve(&["gama=0.9"]).unwrap_err().to_string();
+        assert_eq!(error, "unknown key `gama`; did you mean `gamma`?");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_names_key_and_value() {
+        let error = resolve(&["gamma=often"]).unwrap_err().to_string();
+        assert!(error.contains("`gamma`: often (must be a float"), "{error}");
+        assert!(resolve(&["agents=three"]).unwrap_err().to_string().contains("agents"));
+    }
+
+    #[test]
+    fn a_resolved_configuration_survives_its_file() {
+        for (_, preset) in Preset::NAMES {
+            for agents in [2, 3, 4, 6, 10] {
+                let config = preset.config(agents);
+                assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_with_a_stray_key_is_refused() {
+        let file: Table = toml::from_str("[training]\ntotal_step = 5").unwrap();
+        let error = Config::resolve(Some(file), &[]).unwrap_err().to_string();
+        assert_eq!(error, "unknown key `training.total_step`; did you mean `total_steps`?");
+    }
+
+    #[test]
+    fn the_paper_preset_is_its_table() {
+        let config = Preset::Paper.config(3);
+        let learning = &config.cg_cmarl.learning;
+        assert_eq!((learning.gamma, learning.polyak_tau), (0.99, 0.005));
+        assert_eq!((learning.target_interval, learning.batch_size), (200, 64));
+        assert_eq!((learning.buffer_size, learning.lr), (100_000, 1e-3));
+        assert_eq!(config.cg_cmarl.exploration.at(50_000), 0.475);
+        assert!(!config.cg_cmarl.network.multiplier_input);
+    }
+}

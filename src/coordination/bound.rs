@@ -1,0 +1,61 @@
+//! An upper bound on every joint action, so that an answer can carry its gap.
+
+use super::FactorTables;
+use super::dual::{Direction, Dual};
+use super::model::Model;
+use crate::graph::CoordinationGraph;
+
+/// No joint action is worth more than this: the best of `sweeps` sweeps of TRW-S message passing.
+///
+/// Complexity: O(sweeps · Σ_R |table of R|).
+///
+/// ```
+/// use cgcmarl::{coordination::{FactorTables, upper_bound}, graph::CoordinationGraph};
+/// let graph = CoordinationGraph::path(2);
+/// let mut tables = FactorTables::zeros(&graph, 2);
+/// tables.region_mut(0).copy_from_slice(&[0.0, 1.0, 3.0, 2.0]);
+/// assert_eq!(upper_bound(&graph, &tables, 1), 3.0);
+/// ```
+pub fn upper_bound(graph: &CoordinationGraph, tables: &FactorTables, sweeps: usize) -> f64 {
+    bound_of(Model::from_tables(graph, tables), sweeps)
+}
+
+/// [`upper_bound`] of a model.
+pub(crate) fn bound_of(mut model: Model, sweeps: usize) -> f64 {
+    let constant = model.simplify();
+    let mut dual = Dual::new(&model);
+    let sweeping = Sweeps { dual: &mut dual, sweeps, least_gain: 0.0 };
+    pulp::Arch::new().dispatch(sweeping);
+    constant + dual.state.bound
+}
+
+/// Sweeps until nothing beats the cutoff or a sweep gains less than a share of what is left.
+pub(crate) struct Sweeps<'a> {
+    pub dual: &'a mut Dual,
+    pub sweeps: usize,
+    /// Share of the distance to the cutoff that a sweep must gain.
+    pub least_gain: f64,
+}
+
+impl pulp::WithSimd for Sweeps<'_> {
+    type Output = bool;
+
+    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
+        for _ in 0..self.sweeps {
+            let before = self.dual.state.bound;
+            if before == f64::NEG_INFINITY
+                || !self.dual.pass(simd, Direction::Forward)
+                || !self.dual.pass(simd, Direction::Backward)
+            {
+                return false;
+            }
+            let left = self.dual.state.bound - self.dual.cutoff;
+            if before - self.dual.state.bound <= self.least_gain * left {
+                break;
+            }
+        }
+        true
+    }
+}

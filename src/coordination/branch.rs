@@ -1,0 +1,136 @@
+//! Depth-first branch and bound on the dual of a model.
+
+use super::bound::Sweeps;
+use super::dual::{Direction, Dual, State};
+use super::exact::cutoff;
+use super::model::Model;
+use std::time::Instant;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub deadline: Option<Instant>,
+    pub nodes: usize,
+}
+
+/// Sweeps at each branch, and the share of the open gap that each must close.
+const NODE_SWEEPS: usize = 4;
+const LEAST_GAIN: f64 = 0.1;
+
+/// A search; `action` is the best found, `open` bounds what was left unsearched.
+pub(crate) struct BranchAndBound<'a> {
+    model: &'a Model,
+    dual: Dual,
+    limits: Limits,
+    pub action: Vec<usize>,
+    pub nodes: usize,
+    pub open: f64,
+    states: Vec<State>,
+    ranked: Vec<Vec<(f64, usize)>>,
+}
+
+impl<'a> BranchAndBound<'a> {
+    pub(crate) fn new(model: &'a Model, cutoff: f64, limits: Limits) -> Self {
+        let mut dual = Dual::new(model);
+        dual.cutoff = cutoff;
+        Self {
+            model,
+            dual,
+            limits,
+            action: vec![0; model.n_variables()],
+            nodes: 0,
+            open: f64::NEG_INFINITY,
+            states: Vec::new(),
+            ranked: Vec::new(),
+        }
+    }
+
+    /// Searches everything that may beat the cutoff, or until a limit.
+    pub(crate) fn run(&mut self, sweeps: usize) {
+        self.node(0, sweeps, 1e-3);
+    }
+
+    fn node(&mut self, depth: usize, sweeps: usize, least_gain: f64) {
+        self.nodes += 1;
+        if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, sweeps, least_gain }) {
+            return;
+        }
+        let alive = &self.dual.state.n_alive;
+        let choice = (0..alive.len()).filter(|&v| alive[v] > 1).min_by_key(|&v| alive[v]);
+        let Some(variable) = choice else { return self.leaf() };
+        if self.states.len() == depth {
+            self.states.push(State::default());
+            self.ranked.push(Vec::new());
+        }
+        let mut ranked = std::mem::take(&mut self.ranked[depth]);
+        pulp::Arch::new().dispatch(Rank { dual: &mut self.dual, variable, ranked: &mut ranked });
+        self.states[depth].clone_from(&self.dual.state);
+        for (index, &(bound, value)) in ranked.iter().enumerate() {
+            if bound <= self.dual.cutoff {
+                break;
+            }
+            if self.stopped() {
+                self.open = self.open.max(bound);
+                break;
+            }
+            if index > 0 {
+                let state = std::mem::take(&mut self.states[depth]);
+                self.dual.restore(&state);
+                self.states[depth] = state;
+            }
+            self.dual.assign(variable, value);
+            if pulp::Arch::new().dispatch(Update { dual: &mut self.dual, variable }) {
+                self.node(depth + 1, NODE_SWEEPS, LEAST_GAIN);
+            }
+        }
+        self.ranked[depth] = ranked;
+    }
+
+    /// Every variable is decided: a better answer than the best so far, if its value says so.
+    fn leaf(&mut self) {
+        let action: Vec<usize> =
+            (0..self.dual.n_variables()).filter_map(|v| self.dual.alive(v).next()).collect();
+        let limit = cutoff(self.model.value(&action));
+        if limit > self.dual.cutoff {
+            self.dual.cutoff = limit;
+            self.action = action;
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.nodes >= self.limits.nodes
+            || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+struct Rank<'a> {
+    dual: &'a mut Dual,
+    variable: usize,
+    ranked: &'a mut Vec<(f64, usize)>,
+}
+
+impl pulp::WithSimd for Rank<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        self.dual.ranked(simd, self.variable, self.ranked);
+    }
+}
+
+struct Update<'a> {
+    dual: &'a mut Dual,
+    variable: usize,
+}
+
+impl pulp::WithSimd for Update<'_> {
+    type Output = bool;
+
+    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
+        self.dual.update(simd, self.variable, Direction::Forward)
+            && self.dual.state.bound > self.dual.cutoff
+    }
+}

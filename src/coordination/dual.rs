@@ -1,0 +1,374 @@
+//! Sequential reweighted message passing (TRW-S, Kolmogorov): an upper bound by reparametrisation.
+//!
+//! Every variable in turn collects what its factors still offer, `u_i = θ_i + Σ_R q_R`, and gives
+//! an equal share to each factor that reaches on: `h_{i→R} = w·u_i - q_R`. The bound
+//! `Σ_i max (1-Σw)·u_i + Σ_R max [θ_R + Σ_k h_{k→R}]` never rises, and an assignment with `x_i = a`
+//! is worth at most `bound - max u_i + u_i(a)`: values below the best known answer are struck out.
+#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
+
+use super::kernel::{Chunk, LANES, Number, chunks_of, region_messages, row_max};
+use super::layout::Layout;
+use super::model::Model;
+use crate::graph::{CoordinationGraph, Seat};
+use pulp::Simd;
+
+type Row = Vec<Chunk<f64>>;
+const DEAD: f64 = f64::NEG_INFINITY;
+
+/// What changes during a search, saved at each branch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    /// Payoff of each value alone; minus infinity once struck out.
+    utilities: Row,
+    /// What each place of a region has been given by its variable.
+    heard: Row,
+    kept: Vec<f64>,
+    region_max: Vec<f64>,
+    pub n_alive: Vec<usize>,
+    pub bound: f64,
+}
+
+/// The direction of a pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Direction {
+    Forward,
+    Backward,
+}
+
+/// The dual of one model.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dual {
+    layout: Layout,
+    graph: CoordinationGraph,
+    tables: Row,
+    pub state: State,
+    /// What each region offers each of its places, and whether that is out of date.
+    offers: Row,
+    stale: Vec<bool>,
+    collected: Row,
+    /// Values that cannot beat this are struck out.
+    pub cutoff: f64,
+}
+
+impl Dual {
+    pub(crate) fn new(model: &Model) -> Self {
+        let graph = CoordinationGraph::new(model.n_variables(), &model.scopes)
+            .expect("a model's scopes are regions");
+        let mut dual = Self { cutoff: DEAD, ..Self::default() };
+        dual.layout.fit(&graph, &model.n_values());
+        for table in model.scopes.iter().zip(&model.tables) {
+            let width = table.0.last().map_or(1, |&v| model.utilities[v].len());
+            table.1.chunks_exact(width).for_each(|row| push_padded(row, &mut dual.tables));
+        }
+        for row in &model.utilities {
+            push_padded(row, &mut dual.state.utilities);
+        }
+        let n_messages = dual.layout.message_starts[dual.layout.n_regions()];
+        dual.offers.resize(n_messages, [0.0; LANES]);
+        dual.stale.resize(dual.layout.members.len(), true);
+        let widest = model.n_values().iter().map(|&n| chunks_of(n)).max().unwrap_or(0);
+        dual.collected.resize(widest, [0.0; LANES]);
+        dual.graph = graph;
+        dual.reset();
+        dual
+    }
+
+    /// Silent messages and their bound.
+    fn reset(&mut self) {
+        self.state.heard.clear();
+        self.state.kept.clear();
+        self.state.region_max.clear();
+        self.state.n_alive.clear();
+        self.state.heard.resize(self.offers.len(), [0.0; LANES]);
+        for region in 0..self.layout.n_regions() {
+            let table = self.tables[self.layout.table(region)].as_flattened();
+            self.state.region_max.push(table.iter().fold(DEAD, |best, &x| best.max(x)));
+        }
+        for agent in 0..self.layout.n_agents() {
+            let row = self.state.utilities[self.layout.agent(agent)].as_flattened();
+            self.state.kept.push(row.iter().fold(DEAD, |best, &x| best.max(x)));
+            self.state.n_alive.push(row.iter().filter(|&&x| x > DEAD).count());
+        }
+        self.state.bound =
+            self.state.kept.iter().sum::<f64>() + self.state.region_max.iter().sum::<f64>();
+    }
+
+    pub(crate) fn n_variables(&self) -> usize {
+        self.layout.n_agents()
+    }
+
+    /// The values of a variable that are not struck out.
+    pub(crate) fn alive(&self, variable: usize) -> impl Iterator<Item = usize> + '_ {
+        let row = self.state.utilities[self.layout.agent(variable)].as_flattened();
+        row.iter().enumerate().filter(|(_, x)| **x > DEAD).map(|(a, _)| a)
+    }
+
+    /// Brings back a saved state.
+    pub(crate) fn restore(&mut self, state: &State) {
+        self.state.clone_from(state);
+        self.stale.fill(true);
+    }
+
+    /// Strikes out every other value of a variable.
+    pub(crate) fn assign(&mut self, variable: usize, value: usize) {
+        let row = self.state.utilities[self.layout.agent(variable)].as_flattened_mut();
+        row.iter_mut().enumerate().filter(|(a, _)| *a != value).for_each(|(_, x)| *x = DEAD);
+        self.state.n_alive[variable] = 1;
+    }
+
+    /// One pass over all variables with a choice left. False when nothing beats the cutoff.
+    #[inline(always)]
+    pub(crate) fn pass<S: Simd>(&mut self, simd: S, direction: Direction) -> bool {
+        let n = self.n_variables();
+        for step in 0..n {
+            let variable = if direction == Direction::Forward { step } else { n - 1 - step };
+            if self.state.n_alive[variable] > 1 && !self.update(simd, variable, direction) {
+                return false;
+            }
+        }
+        self.state.bound > self.cutoff
+    }
+
+    /// Collects and redistributes at one variable. False when nothing beats the cutoff.
+    #[inline(always)]
+    pub(crate) fn update<S: Simd>(
+        &mut self,
+        simd: S,
+        variable: usize,
+        direction: Direction,
+    ) -> bool {
+        let Some(best) = self.collect(simd, variable) else { return false };
+        let (weight, n_shares) = self.weight(variable, direction);
+        let chunks = self.layout.agent(variable);
+        let old: f64 = self.state.kept[variable]
+            + self
+                .graph
+                .seats_of(variable)
+                .iter()
+                .map(|seat| self.state.region_max[seat.region])
+                .sum::<f64>();
+        self.state.bound += best - old;
+        self.strike(variable, self.cutoff - (self.state.bound - best));
+        if self.state.n_alive[variable] == 0 {
+            return false;
+        }
+        for index in 0..self.graph.seats_of(variable).len() {
+            let seat = self.graph.seats_of(variable)[index];
+            let share = if self.reaches_on(seat, variable, direction) { weight } else { 0.0 };
+            self.give(seat, share, chunks.len());
+            self.state.region_max[seat.region] = share * best;
+        }
+        self.state.kept[variable] = (1.0 - weight * n_shares) * best;
+        true
+    }
+
+    /// Sums utility and offers of one variable; `None` when no value is possible.
+    #[inline(always)]
+    fn collect<S: Simd>(&mut self, simd: S, variable: usize) -> Option<f64> {
+        let chunks = self.layout.agent(variable);
+        let width = chunks.len();
+        self.collected[..width].copy_from_slice(&self.state.utilities[chunks]);
+        for index in 0..self.graph.seats_of(variable).len() {
+            let seat = self.graph.seats_of(variable)[index];
+            self.refresh(simd, seat);
+            let start = self.start_of(seat);
+            let offers = self.offers[start..start + width].as_flattened();
+            let collected = self.collected[..width].as_flattened_mut();
+            collected.iter_mut().zip(offers).for_each(|(to, &x)| *to += x);
+        }
+        let best = row_max(simd, &self.collected[..width]);
+        (best > DEAD).then_some(best)
+    }
+
+    /// Payoff bound of every value of a variable, best first, with its value.
+    #[inline(always)]
+    pub(crate) fn ranked<S: Simd>(
+        &mut self,
+        simd: S,
+        variable: usize,
+        ranked: &mut Vec<(f64, usize)>,
+    ) {
+        ranked.clear();
+        let Some(best) = self.collect(simd, variable) else { return };
+        let rest = self.state.bound - best;
+        let collected = self.collected.as_flattened();
+        ranked.extend(self.alive(variable).map(|a| (rest + collected[a], a)));
+        ranked.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+    }
+
+    /// Strikes out the values that collected no more than `least`.
+    #[inline(always)]
+    fn strike(&mut self, variable: usize, least: f64) {
+        let chunks = self.layout.agent(variable);
+        let collected = self.collected.as_flattened_mut();
+        let utilities = self.state.utilities[chunks].as_flattened_mut();
+        let mut alive = 0;
+        for (utility, collected) in utilities.iter_mut().zip(collected) {
+            if *collected > least && *collected > DEAD {
+                alive += 1;
+            } else {
+                *utility = DEAD;
+                *collected = DEAD;
+            }
+        }
+        self.state.n_alive[variable] = alive;
+    }
+
+    /// Gives a region its share of what was collected.
+    #[inline(always)]
+    fn give(&mut self, seat: Seat, share: f64, width: usize) {
+        let start = self.start_of(seat);
+        let heard = self.state.heard[start..start + width].as_flattened_mut();
+        let offers = self.offers[start..start + width].as_flattened();
+        let collected = self.collected[..width].as_flattened();
+        for ((heard, &offer), &collected) in heard.iter_mut().zip(offers).zip(collected) {
+            *heard = if collected > DEAD { share * collected - offer } else { DEAD };
+        }
+        let places = self.layout.places(seat.region);
+        for place in places.clone() {
+            self.stale[place] |= place != places.start + seat.slot;
+        }
+    }
+
+    /// Whether a region has an undecided member beyond the variable.
+    #[inline(always)]
+    fn reaches_on(&self, seat: Seat, variable: usize, direction: Direction) -> bool {
+        self.layout.members[self.layout.places(seat.region)].iter().any(|&other| {
+            self.state.n_alive[other] > 1
+                && match direction {
+                    Direction::Forward => other > variable,
+                    Direction::Backward => other < variable,
+                }
+        })
+    }
+
+    /// The share of each region that reaches on, and how many do.
+    #[inline(always)]
+    fn weight(&self, variable: usize, direction: Direction) -> (f64, f64) {
+        let (mut ahead, mut behind) = (0.0_f64, 0.0_f64);
+        for &seat in self.graph.seats_of(variable) {
+            let opposite = match direction {
+                Direction::Forward => Direction::Backward,
+                Direction::Backward => Direction::Forward,
+            };
+            ahead += f64::from(u8::from(self.reaches_on(seat, variable, direction)));
+            behind += f64::from(u8::from(self.reaches_on(seat, variable, opposite)));
+        }
+        (1.0 / ahead.max(behind).max(1.0), ahead)
+    }
+
+    #[inline(always)]
+    fn start_of(&self, seat: Seat) -> usize {
+        let place = self.layout.region_places[seat.region] + seat.slot;
+        self.layout.message_starts[seat.region] + self.layout.offsets[place]
+    }
+
+    /// Recomputes what a region offers one place, if another place has changed since.
+    #[inline(always)]
+    fn refresh<S: Simd>(&mut self, simd: S, seat: Seat) {
+        let places = self.layout.places(seat.region);
+        if !self.stale[places.start + seat.slot] {
+            return;
+        }
+        self.stale[places.start + seat.slot] = false;
+        let messages = self.layout.messages(seat.region);
+        let table = &self.tables[self.layout.table(seat.region)];
+        let heard = &self.state.heard[messages.clone()];
+        let offers = &mut self.offers[messages];
+        let n_actions = &self.layout.member_actions[places.clone()];
+        let offsets = &self.layout.offsets[places.clone()];
+        if let [n_first, _] = *n_actions {
+            let (heard_first, heard_second) = heard.split_at(offsets[1]);
+            let heard_first = &heard_first.as_flattened()[..n_first];
+            let (to_first, to_second) = offers.split_at_mut(offsets[1]);
+            if seat.slot == 1 {
+                offer_second(simd, table, heard_first, to_second);
+            } else {
+                let alive = self.state.utilities
+                    [self.layout.agent(self.layout.members[places.start])]
+                .as_flattened();
+                offer_first(simd, table, heard_second, alive, to_first.as_flattened_mut());
+            }
+        } else {
+            region_messages(simd, table, n_actions, offsets, heard, offers);
+            self.stale[places].fill(false);
+        }
+    }
+}
+
+/// `to(b) = max_a [table(a, b) + heard(a)]` over the values that are alive.
+#[inline(always)]
+fn offer_second<S: Simd>(
+    simd: S,
+    table: &[Chunk<f64>],
+    heard: &[f64],
+    to: &mut [Chunk<f64>],
+) {
+    let to = f64::vectors_mut::<S>(to.as_flattened_mut());
+    let table = f64::vectors::<S>(table.as_flattened());
+    if let Some(to) = to.as_mut_array::<2>() {
+        *to = columns::<S, 2>(simd, table, heard);
+    } else if let Some(to) = to.as_mut_array::<4>() {
+        *to = columns::<S, 4>(simd, table, heard);
+    } else if let Some(to) = to.as_mut_array::<6>() {
+        *to = columns::<S, 6>(simd, table, heard);
+    } else if let Some(to) = to.as_mut_array::<8>() {
+        *to = columns::<S, 8>(simd, table, heard);
+    } else {
+        to.fill(simd.splat_f64s(DEAD));
+        for (row, &x) in table.chunks_exact(to.len()).zip(heard).filter(|(_, x)| **x > DEAD) {
+            let x = simd.splat_f64s(x);
+            for (to, &q) in to.iter_mut().zip(row) {
+                *to = simd.max_f64s(simd.add_f64s(q, x), *to);
+            }
+        }
+    }
+}
+
+/// [`offer_second`] in registers.
+#[inline(always)]
+fn columns<S: Simd, const W: usize>(simd: S, table: &[S::f64s], heard: &[f64]) -> [S::f64s; W] {
+    let mut best = [simd.splat_f64s(DEAD); W];
+    for (row, &x) in table.as_chunks::<W>().0.iter().zip(heard) {
+        if x > DEAD {
+            let x = simd.splat_f64s(x);
+            for w in 0..W {
+                best[w] = simd.max_f64s(simd.add_f64s(row[w], x), best[w]);
+            }
+        }
+    }
+    best
+}
+
+/// `to(a) = max_b [table(a, b) + heard(b)]` for the values that are alive.
+#[inline(always)]
+fn offer_first<S: Simd>(
+    simd: S,
+    table: &[Chunk<f64>],
+    heard: &[Chunk<f64>],
+    alive: &[f64],
+    to: &mut [f64],
+) {
+    let heard = f64::vectors::<S>(heard.as_flattened());
+    let table = f64::vectors::<S>(table.as_flattened());
+    for ((row, to), &alive) in table.chunks_exact(heard.len()).zip(to).zip(alive) {
+        if alive > DEAD {
+            let lowest = simd.splat_f64s(DEAD);
+            let best = row.iter().zip(heard).fold(lowest, |best, (&x, &y)| {
+                simd.max_f64s(simd.add_f64s(x, y), best)
+            });
+            *to = simd.reduce_max_f64s(best);
+        } else {
+            *to = DEAD;
+        }
+    }
+}
+
+/// Appends a row, filled up with minus infinity.
+fn push_padded(row: &[f64], to: &mut Row) {
+    for piece in row.chunks(LANES) {
+        let mut chunk = [DEAD; LANES];
+        chunk[..piece.len()].copy_from_slice(piece);
+        to.push(chunk);
+    }
+}

@@ -1,0 +1,262 @@
+//! The composition root: configurations become trainings, run directories become policies and fronts.
+
+use crate::{
+    algorithm::{CgCmarl, Learner, OperatingPoint},
+    checkpoint::Checkpoint,
+    config::Config,
+    environment::{
+        Environment,
+        oracle::{Oracle, RandomPolicy},
+        simple_spread::SimpleSpread,
+        spread_options::SimpleSpreadOptions,
+    },
+    episode::{Arena, Player, Summary},
+    error::{Error, Result},
+    evaluation::{EvaluationOptions, Front, Score, play_episodes},
+    rng::Streams,
+    run_dir::{Manifest, RunDir, RunWriter},
+    training::Training,
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Name of the task in paths and reports.
+pub const TASK: &str = "simple_spread";
+/// Name of the algorithm in paths and reports.
+pub const ALGORITHM: &str = "cg_cmarl";
+/// Environments side by side in an evaluation.
+const EVALUATION_WIDTH: usize = 250;
+
+/// Runs `work` on exactly `threads` threads; results never depend on the number.
+pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    let pool = pool.map_err(|error| Error::setting("threads", threads, error.to_string()))?;
+    Ok(pool.install(work))
+}
+
+/// Environments of one kind side by side.
+pub fn build_arena(options: &SimpleSpreadOptions, n: usize) -> Result<Arena> {
+    let environments = (0..n.max(1))
+        .map(|_| Ok(Box::new(SimpleSpread::new(options)?) as Box<dyn Environment>))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Arena::new(environments))
+}
+
+/// Follows a training from outside, and may ask it to stop.
+pub trait Watch {
+    /// A round is over.
+    fn round(&mut self, steps: u64, line: Option<&Value>);
+    /// Whether to save and stop now.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All steps are done.
+    Finished,
+    /// It was asked to stop; everything is saved.
+    Stopped,
+}
+
+/// A training tied to its run directory.
+pub struct Session {
+    training: Training,
+    writer: RunWriter,
+    /// The resolved configuration.
+    pub config: Config,
+}
+
+impl Session {
+    /// Starts a run in a new directory.
+    pub fn start(config: Config, out: Option<&Path>, root: &Path) -> Result<Self> {
+        let mut training = build_training(&config)?;
+        if let Some(path) = &config.start_from {
+            let start = RunDir::open(path)?.load_model()?;
+            training.learner_mut().load_model(&start)?;
+        }
+        let path = out.map_or_else(|| default_place(root, &config), PathBuf::from);
+        let manifest = Manifest::new(TASK, ALGORITHM, config.seed, card(&config.environment));
+        let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
+        writer.save_checkpoint(&mut training.save())?;
+        Ok(Self { training, writer, config })
+    }
+
+    /// Takes a run up at its newest checkpoint.
+    pub fn resume(path: &Path) -> Result<Self> {
+        let config = read_config(&RunDir::open(path)?)?;
+        let mut training = build_training(&config)?;
+        let (writer, checkpoint) = RunWriter::resume(path)?;
+        training.load(&checkpoint)?;
+        Ok(Self { training, writer, config })
+    }
+
+    /// The run as readers see it.
+    pub fn run_dir(&self) -> &RunDir {
+        self.writer.run()
+    }
+
+    /// Environment steps so far.
+    pub fn steps(&self) -> u64 {
+        self.training.steps()
+    }
+
+    /// Trains to the end, or until asked to stop.
+    pub fn run(&mut self, watch: &mut dyn Watch) -> Result<End> {
+        while !self.training.finished() {
+            let round = self.training.round()?;
+            if let Some(line) = &round.line {
+                self.writer.append_metrics(line)?;
+            }
+            watch.round(self.training.steps(), round.line.as_ref());
+            let stop = watch.stop();
+            if round.checkpoint || stop {
+                self.writer.save_checkpoint(&mut self.training.save())?;
+            }
+            if stop && !round.finished {
+                return Ok(End::Stopped);
+            }
+        }
+        self.writer.run().save_model(&self.training.model())?;
+        self.writer.run().write_curves()?;
+        Ok(End::Finished)
+    }
+}
+
+/// A trained run, ready to play.
+pub struct Model {
+    /// The resolved configuration it was trained with.
+    pub config: Config,
+    /// Where it lives.
+    pub run: RunDir,
+    /// Environment steps it was trained for.
+    pub steps: u64,
+    checkpoint: Checkpoint<'static>,
+}
+
+impl Model {
+    /// Opens a run directory.
+    pub fn open(path: &Path) -> Result<Self> {
+        let run = RunDir::open(path)?;
+        let config = read_config(&run)?;
+        let checkpoint = run.load_model()?;
+        Ok(Self { config, run, steps: checkpoint.step, checkpoint })
+    }
+
+    /// The policies at these multipliers, for an environment of the same kind (its team may differ
+    /// where the observation allows).
+    pub fn operating_points(
+        &self,
+        environment: &SimpleSpreadOptions,
+        multipliers: &[f32],
+    ) -> Result<Vec<OperatingPoint>> {
+        Ok(self.learner(environment)?.operating_points(multipliers))
+    }
+
+    /// A learner with the trained weights in another environment of the same kind.
+    pub fn learner(&self, environment: &SimpleSpreadOptions) -> Result<CgCmarl> {
+        let arena = build_arena(environment, 1)?;
+        let mut learner =
+            CgCmarl::new(&self.config.cg_cmarl, arena.view(), 1, 1, Streams::new(self.config.seed))?;
+        learner.load_model(&self.checkpoint).map_err(|error| {
+            let agents = (self.config.environment.agents, environment.agents);
+            if agents.0 == agents.1 {
+                return error;
+            }
+            Error::setting(
+                "agents",
+                agents.1,
+                format!(
+                    "this model was trained with {} agents and its observation does not carry over: {error}",
+                    agents.0
+                ),
+            )
+        })?;
+        Ok(learner)
+    }
+
+    /// Scores every multiplier on the same start states, with the random policy and the oracle.
+    pub fn sweep(
+        &self,
+        environment: &SimpleSpreadOptions,
+        options: &EvaluationOptions,
+        done: &mut dyn FnMut(&Score),
+    ) -> Result<Front> {
+        let points = self.operating_points(environment, &options.multipliers)?;
+        let random = play(environment, options, "random", None, &mut RandomPolicy)?;
+        let mut oracle = Oracle::new(&SimpleSpread::new(environment)?);
+        let oracle = play(environment, options, "oracle", None, &mut oracle)?;
+        let mut scores = Vec::new();
+        for (mut point, &multiplier) in points.into_iter().zip(&options.multipliers) {
+            let label = format!("λ={multiplier}");
+            // Through text, so that 0.05 stays 0.05 in double precision.
+            let multiplier = multiplier.to_string().parse().ok();
+            scores.push(play(environment, options, &label, multiplier, point.policy.as_mut())?);
+            scores.last().into_iter().for_each(&mut *done);
+        }
+        let mut front = Front::new(TASK, ALGORITHM, environment.agents, scores, random);
+        front.oracle = Some(oracle);
+        front.environment = card(environment);
+        Ok(front)
+    }
+}
+
+/// The score of one policy.
+pub fn play(
+    environment: &SimpleSpreadOptions,
+    options: &EvaluationOptions,
+    label: &str,
+    multiplier: Option<f64>,
+    policy: &mut dyn Player,
+) -> Result<Score> {
+    let episodes = episodes_of(environment, options, policy)?;
+    Ok(Score::of_episodes(label, multiplier, environment.agents, &episodes))
+}
+
+/// The episodes of one policy.
+pub fn episodes_of(
+    environment: &SimpleSpreadOptions,
+    options: &EvaluationOptions,
+    policy: &mut dyn Player,
+) -> Result<Vec<Summary>> {
+    if options.episodes == 0 {
+        return Err(Error::setting("episodes", 0, "must be positive"));
+    }
+    let mut arena = build_arena(environment, options.episodes.min(EVALUATION_WIDTH))?;
+    Ok(play_episodes(&mut arena, policy, options.episodes, options.start_seed))
+}
+
+/// The environment card: everything that defines a score, with every rule replaced by its value.
+pub fn card(environment: &SimpleSpreadOptions) -> Value {
+    json!({
+        "task": TASK,
+        "options": environment.resolved(),
+        "physics": "MPE2 order: positions move with the old velocity; dt 0.1, damping 0.25, force 5u",
+        "coverage_distances": [0.1, 0.15, 0.2],
+        "collision": "pairs closer than two radii after a step, per step",
+    })
+}
+
+fn default_place(root: &Path, config: &Config) -> PathBuf {
+    let task = format!("{TASK}_{}", config.environment.agents);
+    RunDir::place(root, &task, ALGORITHM, config.seed)
+}
+
+fn read_config(run: &RunDir) -> Result<Config> {
+    Config::parse(&run.config()?)
+        .map_err(|message| Error::format(run.path().join("config.toml"), None, message))
+}
+
+fn build_training(config: &Config) -> Result<Training> {
+    let arena = build_arena(&config.environment, config.training.environments)?;
+    let learner = CgCmarl::new(
+        &config.cg_cmarl,
+        arena.view(),
+        arena.len(),
+        config.training.total_steps,
+        Streams::new(config.seed),
+    )?;
+    Ok(Training::new(&config.training, arena, Box::new(learner), config.seed))
+}

@@ -133,11 +133,8 @@ mod naive {
         landmarks: Vec<Vec<f64>>,
     }
 
-    pub(super) struct Results {
-        pub(super) rewards: Vec<f64>,
-        pub(super) costs: Vec<f64>,
-        pub(super) observations: Vec<Vec<f64>>,
-    }
+    /// Rewards, costs and observations.
+    pub(super) type Results = (Vec<f64>, Vec<f64>, Vec<Vec<f64>>);
 
     fn distance(a: &[f64], b: &[f64]) -> f64 {
         a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
@@ -167,11 +164,9 @@ mod naive {
                     agent.velocity[axis] = agent.velocity[axis] * 0.75 + 0.5 * agent.action[axis];
                 }
             }
-            Results {
-                rewards: self.agents.iter().map(|agent| self.reward(agent)).collect(),
-                costs: self.costs(),
-                observations: self.agents.iter().map(|agent| self.observe(agent)).collect(),
-            }
+            let rewards = self.agents.iter().map(|agent| self.reward(agent)).collect();
+            let observations = self.agents.iter().map(|agent| self.observe(agent)).collect();
+            (rewards, self.costs(), observations)
         }
 
         fn others<'a>(&'a self, me: &'a Agent) -> impl Iterator<Item = &'a Agent> {

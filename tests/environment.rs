@@ -5,9 +5,11 @@ use cgcmarl::{
         Ending, Environment, Outcome, View,
         matrix_game::MatrixGame,
         observation::{ObservationKind, ObservationOptions},
+        oracle::Oracle,
         recording,
         simple_spread::{Constraint, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions},
     },
+    episode::{Arena, Draws},
     graph::{CoordinationGraph, GraphOptions, Topology},
     rng::{Purpose, Streams},
 };
@@ -206,5 +208,25 @@ fn presets_resolve_to_the_documented_values() {
     assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.4 * 0.04));
     assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 0.2));
     let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
-    assert_eq!(toml::from_str::<SimpleSpreadOptions>(&text).unwrap(), Default::default());
+    let read: SimpleSpreadOptions = toml::from_str(&text).unwrap();
+    assert_eq!(read, SimpleSpreadOptions::default());
+}
+
+#[test]
+fn the_oracle_covers_and_avoids_almost_to_the_floor() {
+    for agents in [3, 10] {
+        let environment = spread(|o| o.agents = agents);
+        let mut oracle = Oracle::new(&environment);
+        let mut arena = Arena::new(vec![Box::new(environment.clone()), Box::new(environment)]);
+        let (mut coverage, mut excess) = (0.0, 0.0);
+        for first in (0..200).step_by(2) {
+            let streams = Streams::new(0);
+            let draws = Draws { streams, start: Purpose::Evaluation, act: Purpose::Problem, first };
+            for summary in arena.play(&mut oracle, draws, 2) {
+                coverage += f64::from(summary.coverage[0]) / 200.0;
+                excess += (summary.collisions - summary.floor) / 200.0;
+            }
+        }
+        assert!(coverage > 0.99 && excess < 0.001, "{agents}: {coverage} {excess}");
+    }
 }

@@ -98,15 +98,12 @@ fn swapped_members_give_the_exchanged_row() {
         let straight = row(environment.view(), &STATE, &[1, 2]);
         close(&row(environment.view(), &STATE, &[2, 1]), &exchanged(&straight, occupancy));
         let graph = CoordinationGraph::complete(3);
-        let mut rows = vec![0.0; 3 * straight.len()];
-        environment.view().region_rows(
-            &STATE,
-            &graph,
-            &[false, false, true],
-            &mut rows,
-            straight.len(),
-        );
-        close(&rows[2 * straight.len()..], &exchanged(&straight, occupancy));
+        let stride = straight.len() + 3;
+        let mut rows = vec![9.0; 3 * stride];
+        environment.view().region_rows(&STATE, &graph, &[false, false, true], &mut rows, stride);
+        let (last, gap) = rows[2 * stride..].split_at(straight.len());
+        close(last, &exchanged(&straight, occupancy));
+        assert_eq!(gap, [9.0; 3], "what lies between rows is left alone");
     }
 }
 

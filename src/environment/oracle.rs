@@ -46,10 +46,10 @@ impl Body {
     /// One step of MPE2's order: position by the old velocity, then velocity by the force.
     #[inline]
     fn advance(&mut self, action: [f64; 2]) {
-        for axis in 0..2 {
+        for (axis, push) in action.iter().enumerate() {
             self.position[axis] += TIME_STEP * self.velocity[axis];
             self.velocity[axis] =
-                (1.0 - DAMPING) * self.velocity[axis] + TIME_STEP * SENSITIVITY * action[axis];
+                (1.0 - DAMPING) * self.velocity[axis] + TIME_STEP * SENSITIVITY * push;
         }
     }
 }
@@ -94,8 +94,8 @@ impl Oracle {
     /// Writes the joint action for a state row.
     pub fn act(&mut self, state: &[f32], action: &mut [usize]) {
         self.read(state);
-        for agent in 0..self.bodies.len() {
-            action[agent] = self.plan_alone(agent);
+        for (agent, chosen) in action.iter_mut().enumerate() {
+            *chosen = self.plan_alone(agent);
         }
         for _ in 0..ROUNDS {
             let mut changed = false;
@@ -152,7 +152,9 @@ impl Oracle {
         };
         let target = self.targets[agent];
         for action in 0..self.vectors.len() {
-            HOLDS.iter().for_each(|&hold| consider(action, hold, target));
+            for hold in HOLDS {
+                consider(action, hold, target);
+            }
         }
         for aim in beside(target) {
             consider(self.steer(&self.bodies[agent], aim), 1, aim);

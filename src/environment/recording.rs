@@ -217,7 +217,7 @@ fn compare_step(
     deviation: &mut GroupDeviation,
 ) {
     let closeness = environment.closeness();
-    let global = reward::global_utility(environment.nearest());
+    let global = environment.nearest().global_utility();
     widen(&mut deviation.reward, global, step.global);
     for agent in 0..deviation.agents {
         let local = closeness.local_reward(agent);
@@ -227,7 +227,7 @@ fn compare_step(
             reward::mixed(global, local, local_ratio),
             step.env_reward[agent],
         );
-        let distance = environment.nearest()[agent].distance;
+        let distance = environment.nearest().distances[agent];
         widen(&mut deviation.landmark_distance, distance, step.lm_min[agent]);
         for axis in 0..2 {
             let position = environment.positions().get(agent)[axis];

@@ -2,57 +2,71 @@
 
 use super::physics::Points;
 
-/// The agents nearest to one landmark.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// For each landmark the two nearest agents, one array per quantity.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nearest {
     /// The nearest agent; ties go to the lower index.
-    pub agent: usize,
+    pub agents: Vec<u64>,
     /// Its distance.
-    pub distance: f64,
+    pub distances: Vec<f64>,
     /// Distance of the nearest other agent.
-    pub second: f64,
+    pub seconds: Vec<f64>,
 }
 
-/// The agents nearest to a landmark.
-///
-/// Squares are compared, which orders as distances do, and only the two smallest are rooted.
-#[inline]
-pub fn nearest(landmark: [f64; 2], agents: &Points) -> Nearest {
-    let (mut agent, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
-    for (index, (x, y)) in agents.x.iter().zip(&agents.y).enumerate() {
-        let square = squared([x - landmark[0], y - landmark[1]]);
-        let nearer = square < first;
-        second = if nearer { first } else { second.min(square) };
-        agent = if nearer { index } else { agent };
-        first = first.min(square);
+impl Nearest {
+    /// Buffers for a number of landmarks.
+    pub fn new(n_landmarks: usize) -> Self {
+        let distances = vec![f64::INFINITY; n_landmarks];
+        Self { agents: vec![0; n_landmarks], seconds: distances.clone(), distances }
     }
-    Nearest { agent, distance: first.sqrt(), second: second.sqrt() }
-}
 
-/// Global utility U(V) = −Σ over landmarks of the smallest agent distance.
-pub fn global_utility(nearest: &[Nearest]) -> f64 {
-    -nearest.iter().map(|n| n.distance).sum::<f64>()
-}
-
-/// Counterfactual credit U(V) − U(V∖{i}) of each agent (Eq. diff-reward).
-///
-/// Taking agent i away lengthens only the landmarks it is nearest to, to their second distance.
-pub fn counterfactual(nearest: &[Nearest], credit: &mut [f64]) {
-    credit.fill(0.0);
-    for n in nearest {
-        credit[n.agent] += n.second - n.distance;
+    /// Finds the two nearest agents of each landmark.
+    ///
+    /// Squares are compared, which orders as distances do, and only the two smallest are rooted.
+    pub fn measure(&mut self, agents: &Points, landmarks: &Points) {
+        self.distances.fill(f64::INFINITY);
+        self.seconds.fill(f64::INFINITY);
+        for (index, [x, y]) in agents.iter().enumerate() {
+            let places = landmarks.x.iter().zip(&landmarks.y);
+            let best = self.distances.iter_mut().zip(&mut self.seconds).zip(&mut self.agents);
+            for ((to_x, to_y), ((first, second), agent)) in places.zip(best) {
+                let square = squared([x - to_x, y - to_y]);
+                let nearer = square < *first;
+                let loser = if nearer { *first } else { square };
+                *second = if loser < *second { loser } else { *second };
+                *first = if nearer { square } else { *first };
+                *agent = if nearer { index as u64 } else { *agent };
+            }
+        }
+        self.distances.iter_mut().chain(&mut self.seconds).for_each(|d| *d = d.sqrt());
     }
-}
 
-/// Fraction of landmarks with an agent within 0.1, 0.15 and 0.2, strictly.
-pub fn coverage(nearest: &[Nearest]) -> [f32; 3] {
-    let mut covered = [0_u32; 3];
-    for n in nearest {
-        for (count, reach) in covered.iter_mut().zip([0.1, 0.15, 0.2]) {
-            *count += u32::from(n.distance < reach);
+    /// Global utility U(V) = −Σ over landmarks of the smallest agent distance.
+    pub fn global_utility(&self) -> f64 {
+        -self.distances.iter().sum::<f64>()
+    }
+
+    /// Counterfactual credit U(V) − U(V∖{i}) of each agent (Eq. diff-reward).
+    ///
+    /// Taking agent i away lengthens only the landmarks it is nearest to, to their second distance.
+    pub fn counterfactual(&self, credit: &mut [f64]) {
+        credit.fill(0.0);
+        let pairs = self.distances.iter().zip(&self.seconds);
+        for (&agent, (distance, second)) in self.agents.iter().zip(pairs) {
+            credit[agent as usize] += second - distance;
         }
     }
-    covered.map(|count| count as f32 / nearest.len() as f32)
+
+    /// Fraction of landmarks with an agent within 0.1, 0.15 and 0.2, strictly.
+    pub fn coverage(&self) -> [f32; 3] {
+        let mut covered = [0_u32; 3];
+        for distance in &self.distances {
+            for (count, reach) in covered.iter_mut().zip([0.1, 0.15, 0.2]) {
+                *count += u32::from(*distance < reach);
+            }
+        }
+        covered.map(|count| count as f32 / self.distances.len() as f32)
+    }
 }
 
 /// MPE2's agent reward (1 − ratio)·global + ratio·local.
@@ -90,15 +104,15 @@ impl Closeness {
         let rows = self.near.chunks_exact_mut(self.n_agents).zip(&mut self.touching);
         for (me, (near, touching)) in rows.enumerate() {
             let [my_x, my_y] = agents.get(me);
-            let mut count = 0;
+            let mut count = 0_u64;
             for (cell, (x, y)) in near.iter_mut().zip(agents.x.iter().zip(&agents.y)) {
                 let square = squared([x - my_x, y - my_y]);
-                count += u32::from(square < self.touch_square);
+                count += u64::from(square < self.touch_square);
                 *cell = if square < self.cost_square { 1.0 } else { 0.0 };
             }
             near[me] = 0.0;
             // Everybody touches itself, unless lost at infinity.
-            *touching = count.saturating_sub(1);
+            *touching = count.saturating_sub(1) as u32;
         }
     }
 
@@ -168,14 +182,22 @@ mod tests {
         points
     }
 
+    fn nearest(team: &[[f64; 2]], landmarks: &[[f64; 2]]) -> Nearest {
+        let mut nearest = Nearest::new(landmarks.len());
+        nearest.measure(&points(team), &points(landmarks));
+        nearest
+    }
+
     #[test]
     fn utility_and_credit_by_hand() {
         // Landmarks at 0 and 1 on a line; agents at 0.1, 0.4 and 3.
-        let agents = points(&[[0.1, 0.0], [0.4, 0.0], [3.0, 0.0]]);
-        let near: Vec<_> = [[0.0, 0.0], [1.0, 0.0]].map(|l| nearest(l, &agents)).to_vec();
-        assert!((global_utility(&near) + 0.1 + 0.6).abs() < 1e-15);
+        let team = [[0.1, 0.0], [0.4, 0.0], [3.0, 0.0]];
+        let near = nearest(&team, &[[0.0, 0.0], [1.0, 0.0]]);
+        assert_eq!(near.agents, [0, 1]);
+        assert!((near.global_utility() + 0.1 + 0.6).abs() < 1e-15);
+        assert_eq!(near.coverage(), [0.0, 0.5, 0.5], "0.1 is not strictly within 0.1");
         let mut credit = [9.0; 3];
-        counterfactual(&near, &mut credit);
+        near.counterfactual(&mut credit);
         // Without agent 0 landmark 0 is 0.4 away; without agent 1 landmark 1 is 0.9 away.
         let expected = [0.3, 0.3, 0.0];
         assert!(credit.iter().zip(expected).all(|(c, e)| (c - e).abs() < 1e-15), "{credit:?}");
@@ -189,13 +211,9 @@ mod tests {
             (0..5).map(|_| [rng.range(-1.0, 1.0), rng.range(-1.0, 1.0)]).collect()
         };
         let (team, landmarks) = (draw(), draw());
-        let utility = |team: &[[f64; 2]]| {
-            let near: Vec<_> = landmarks.iter().map(|&l| nearest(l, &points(team))).collect();
-            global_utility(&near)
-        };
-        let near: Vec<_> = landmarks.iter().map(|&l| nearest(l, &points(&team))).collect();
+        let utility = |team: &[[f64; 2]]| nearest(team, &landmarks).global_utility();
         let mut credit = [0.0; 5];
-        counterfactual(&near, &mut credit);
+        nearest(&team, &landmarks).counterfactual(&mut credit);
         for (i, credit) in credit.iter().enumerate() {
             let mut without = team.clone();
             without.remove(i);

@@ -27,7 +27,7 @@ pub struct SimpleSpread {
     steps: usize,
     graph: CoordinationGraph,
     state: Vec<f32>,
-    nearest: Vec<Nearest>,
+    nearest: Nearest,
     credit: Vec<f64>,
     closeness: Closeness,
 }
@@ -53,7 +53,7 @@ impl SimpleSpread {
             steps: 0,
             graph,
             state: vec![0.0; 6 * n],
-            nearest: vec![Nearest::default(); n],
+            nearest: Nearest::new(n),
             credit: vec![0.0; n],
             closeness: Closeness::new(n, 2.0 * radius, cost_distance),
             options,
@@ -81,7 +81,7 @@ impl SimpleSpread {
     }
 
     /// The agents nearest to each landmark after the last step.
-    pub fn nearest(&self) -> &[Nearest] {
+    pub fn nearest(&self) -> &Nearest {
         &self.nearest
     }
 
@@ -114,7 +114,7 @@ impl SimpleSpread {
     }
 
     fn write_rewards(&mut self, outcome: &mut Outcome) {
-        let utility = reward::global_utility(&self.nearest);
+        let utility = self.nearest.global_utility();
         outcome.team_reward = utility as f32;
         outcome.agent_rewards.clear();
         outcome.agent_rewards.extend((0..self.options.agents).map(|agent| {
@@ -123,7 +123,7 @@ impl SimpleSpread {
         outcome.region_rewards.clear();
         match self.options.reward {
             RewardRule::Counterfactual => {
-                reward::counterfactual(&self.nearest, &mut self.credit);
+                self.nearest.counterfactual(&mut self.credit);
                 let credit = |members: &[usize]| members.iter().map(|&i| self.credit[i]).sum();
                 let regions = self.graph.regions().map(|members| -> f64 { credit(members) });
                 outcome.region_rewards.extend(regions.map(|credit| credit as f32));
@@ -139,19 +139,27 @@ impl SimpleSpread {
     fn write_costs(&self, action: &[usize], outcome: &mut Outcome) {
         let energy = |agent: usize| reward::energy(self.vectors[action[agent]]) as f32;
         let share = |agent: &usize| energy(*agent) / self.graph.seats_of(*agent).len() as f32;
-        outcome.region_costs.clear();
-        for members in self.graph.regions() {
-            outcome.region_costs.extend(self.options.constraints.iter().map(|c| match c {
-                Constraint::Collision => self.closeness.region_cost(members),
-                Constraint::Energy => members.iter().map(share).sum(),
-            }));
-        }
-        outcome.agent_costs.clear();
-        for agent in 0..self.options.agents {
-            outcome.agent_costs.extend(self.options.constraints.iter().map(|c| match c {
-                Constraint::Collision => self.closeness.agent_cost(agent),
-                Constraint::Energy => energy(agent),
-            }));
+        let Outcome { region_costs, agent_costs, .. } = outcome;
+        let width = self.options.constraints.len();
+        region_costs.resize(self.graph.n_regions() * width, 0.0);
+        agent_costs.resize(self.options.agents * width, 0.0);
+        for (column, constraint) in self.options.constraints.iter().enumerate() {
+            let regions = region_costs[column..].iter_mut().step_by(width);
+            let agents = agent_costs[column..].iter_mut().step_by(width).enumerate();
+            match constraint {
+                Constraint::Collision => {
+                    for (cost, members) in regions.zip(self.graph.regions()) {
+                        *cost = self.closeness.region_cost(members);
+                    }
+                    agents.for_each(|(agent, cost)| *cost = self.closeness.agent_cost(agent));
+                }
+                Constraint::Energy => {
+                    for (cost, members) in regions.zip(self.graph.regions()) {
+                        *cost = members.iter().map(share).sum();
+                    }
+                    agents.for_each(|(agent, cost)| *cost = energy(agent));
+                }
+            }
         }
     }
 }
@@ -183,10 +191,7 @@ impl Environment for SimpleSpread {
         }
         self.particles.advance();
         self.steps += 1;
-        let Self { nearest, landmarks, particles, .. } = self;
-        for (cell, landmark) in nearest.iter_mut().zip(landmarks.iter()) {
-            *cell = reward::nearest(landmark, &particles.positions);
-        }
+        self.nearest.measure(&self.particles.positions, &self.landmarks);
         self.closeness.measure(&self.particles.positions);
         self.write_rewards(outcome);
         self.write_costs(action, outcome);
@@ -194,7 +199,7 @@ impl Environment for SimpleSpread {
         // The first step moves nobody by its action, so what overlaps after it had to.
         let unavoidable = if self.steps == 1 { collisions } else { 0 };
         outcome.metrics =
-            StepMetrics { collisions, unavoidable, coverage: reward::coverage(&self.nearest) };
+            StepMetrics { collisions, unavoidable, coverage: self.nearest.coverage() };
         let over = self.steps >= self.options.horizon;
         outcome.ending = if over { Ending::Truncated } else { Ending::Running };
     }

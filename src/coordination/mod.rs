@@ -16,6 +16,7 @@ mod max_sum;
 mod messages;
 mod model;
 mod problem;
+mod tokens;
 mod triples;
 mod uai;
 
@@ -25,6 +26,7 @@ pub use exact::{Exact, ExactOptions};
 pub use exhaustive::Exhaustive;
 pub use max_sum::{MaxSum, MaxSumOptions};
 pub use problem::Problem;
+pub use uai::write_log_uai;
 
 use crate::graph::{CoordinationGraph, JointAction};
 

@@ -3,7 +3,10 @@
 use crate::{
     algorithm::{CgCmarlOptions, ErrorKind, HeadKind, NextAction},
     coordination::Solver,
-    environment::{observation::ObservationKind, spread_options::{RewardRule, SimpleSpreadOptions}},
+    environment::{
+        observation::ObservationKind,
+        spread_options::{RewardRule, SimpleSpreadOptions},
+    },
     error::{Error, Result},
     evaluation::EvaluationOptions,
     multipliers::MultiplierMode,
@@ -105,8 +108,9 @@ fn to_the_letter(config: &mut Config) {
     environment.observation.kind = ObservationKind::Paper;
     environment.reward = RewardRule::Counterfactual;
     environment.cost_distance = Some(0.2);
-    let CgCmarlOptions { network, learning, exploration, multipliers, coordination, acting, .. } =
-        &mut config.cg_cmarl;
+    let CgCmarlOptions {
+        network, learning, exploration, multipliers, coordination, acting, ..
+    } = &mut config.cg_cmarl;
     network.head = HeadKind::Free;
     network.multiplier_input = false;
     learning.gamma = 0.99;
@@ -121,6 +125,8 @@ fn to_the_letter(config: &mut Config) {
     learning.next_action = NextAction::Regional;
     learning.error = ErrorKind::Regional;
     learning.random_order = false;
+    learning.symmetries = false;
+    learning.average_rate = 1.0;
     *exploration = Linear { start: 0.9, end: 0.05, steps: 100_000 };
     multipliers.mode = MultiplierMode::Learned;
     multipliers.lambda_lr = 0.01;
@@ -148,7 +154,8 @@ impl Config {
             (None, Some(name)) => Preset::named(name)?,
             (None, None) => Preset::Default,
         };
-        let in_file = || file.get("environment").and_then(|e| e.get("agents")).and_then(Value::as_integer);
+        let in_file =
+            || file.get("environment").and_then(|e| e.get("agents")).and_then(Value::as_integer);
         let agents = match given("agents").or_else(|| given("environment.agents")) {
             Some(text) => text.parse().map_err(|_| {
                 Error::setting("agents", text, "must be a whole number of at least 2")
@@ -170,7 +177,8 @@ impl Config {
 
     /// The resolved configuration as TOML.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_else(|error| unreachable!("options are plain data: {error}"))
+        toml::to_string(self)
+            .unwrap_or_else(|error| unreachable!("options are plain data: {error}"))
     }
 
     /// Changes single values of a resolved configuration.
@@ -198,7 +206,10 @@ fn merge(tree: &mut Table, file: &Table, path: &str) -> Result<()> {
         match (tree.get_mut(key), value) {
             (Some(Value::Table(inner)), Value::Table(given)) => merge(inner, given, &full)?,
             (None, _) if !is_optional(&full) => {
-                return Err(Error::UnknownKey { key: full.clone(), suggestion: nearest(tree, key) });
+                return Err(Error::UnknownKey {
+                    key: full.clone(),
+                    suggestion: nearest(tree, key),
+                });
             }
             _ => drop(tree.insert(key.clone(), value.clone())),
         }
@@ -262,9 +273,11 @@ fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
         }
         (Some(Value::Array(_)), Value::Array(_)) | (None, _) => Ok(parsed),
         (Some(Value::Array(_)), _) => Ok(Value::Array(vec![parsed])),
-        (Some(before), parsed) if !before.same_type(parsed) => {
-            Err(Error::setting(key, text, format!("must be a {}, such as {before}", before.type_str())))
-        }
+        (Some(before), parsed) if !before.same_type(parsed) => Err(Error::setting(
+            key,
+            text,
+            format!("must be a {}, such as {before}", before.type_str()),
+        )),
         _ => Ok(parsed),
     }
 }

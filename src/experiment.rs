@@ -5,9 +5,7 @@ use crate::{
     checkpoint::Checkpoint,
     config::Config,
     environment::{
-        Environment,
-        oracle::Oracle,
-        simple_spread::SimpleSpread,
+        Environment, oracle::Oracle, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },
     episode::{Arena, Player, Summary},
@@ -158,8 +156,13 @@ impl Model {
     /// A learner with the trained weights in another environment of the same kind.
     pub fn learner(&self, environment: &SimpleSpreadOptions) -> Result<CgCmarl> {
         let arena = build_arena(environment, 1)?;
-        let mut learner =
-            CgCmarl::new(&self.config.cg_cmarl, arena.view(), 1, 1, Streams::new(self.config.seed))?;
+        let mut learner = CgCmarl::new(
+            &self.config.cg_cmarl,
+            arena.view(),
+            1,
+            1,
+            Streams::new(self.config.seed),
+        )?;
         learner.load_model(&self.checkpoint).map_err(|error| {
             let agents = (self.config.environment.agents, environment.agents);
             if agents.0 == agents.1 {

@@ -129,7 +129,8 @@ impl Replay {
     /// Puts saved arrays back.
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let RowShape { state, agents, outcome } = self.shape;
-        let (next, terminal) = (checkpoint.entry("replay_next")?, checkpoint.get("replay.terminal")?);
+        let (next, terminal) =
+            (checkpoint.entry("replay_next")?, checkpoint.get("replay.terminal")?);
         let len = terminal.len();
         if len > self.capacity || next >= self.capacity {
             return Err(checkpoint.misfit("holds more replay rows than `buffer_size` allows"));

@@ -132,9 +132,7 @@ impl Training {
             first: self.episodes,
         };
         let before = self.steps;
-        for (slot, summary) in
-            self.arena.play(self.learner.as_mut(), draws, n).iter().enumerate()
-        {
+        for (slot, summary) in self.arena.play(self.learner.as_mut(), draws, n).iter().enumerate() {
             self.steps += u64::from(summary.steps);
             self.window.add(summary, n_constraints);
             self.learner.end_episode(slot, summary);

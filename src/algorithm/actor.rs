@@ -16,7 +16,7 @@ const ROWS_PER_SHARD: usize = 128;
 
 /// How many states go through the network together; depends on the graph only, so that the number
 /// of threads never changes a result.
-pub fn states_per_shard(max_regions: usize) -> usize {
+pub(super) fn states_per_shard(max_regions: usize) -> usize {
     ROWS_PER_SHARD.div_ceil(max_regions.max(1))
 }
 
@@ -76,8 +76,7 @@ impl Actor {
         actions: &mut [JointAction],
     ) {
         let n_rows = self.gather(stage, states, multipliers);
-        let terms =
-            stage.network.terms(stage.parameters, &self.rows, n_rows, &mut self.network);
+        let terms = stage.network.terms(stage.parameters, &self.rows, n_rows, &mut self.network);
         let orders = 1 + usize::from(self.both_orders);
         let n_constraints = stage.network.n_heads() - 1;
         let width = stage.network.n_heads() * stage.network.head().n_terms();
@@ -87,7 +86,9 @@ impl Actor {
             let len = self.counts[slot] * orders * width;
             let terms = &mut terms[start..start + len];
             start += len;
-            stage.view.graph(&states[slot * spec.state_width..][..spec.state_width], &mut self.graph);
+            stage
+                .view
+                .graph(&states[slot * spec.state_width..][..spec.state_width], &mut self.graph);
             self.tables.fit(&self.graph);
             let multipliers = &multipliers[slot * n_constraints..][..n_constraints];
             fill_tables(stage.network, terms, multipliers, self.both_orders, &mut self.tables);
@@ -107,8 +108,7 @@ impl Actor {
         action: &mut JointAction,
     ) -> (&CoordinationGraph, &FactorTables, Coordination) {
         let n_rows = self.gather(stage, state, multipliers);
-        let terms =
-            stage.network.terms(stage.parameters, &self.rows, n_rows, &mut self.network);
+        let terms = stage.network.terms(stage.parameters, &self.rows, n_rows, &mut self.network);
         stage.view.graph(state, &mut self.graph);
         self.tables.fit(&self.graph);
         fill_tables(stage.network, terms, multipliers, self.both_orders, &mut self.tables);

@@ -3,122 +3,26 @@
 use super::{
     Learner, OperatingPoint, Setting,
     actor::{Actor, Stage, states_per_shard},
+    cg_cmarl_options::{CgCmarlOptions, check, rule, wrong_length},
     exploration::TableNoise,
+    policy::{CgCmarlPolicy, choose_in_shards},
     targets::polyak,
-    td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard},
-    two_head::{NetworkOptions, TwoHead},
+    td::{ErrorKind, NextAction, Sample, TdInputs, TdShard},
+    two_head::TwoHead,
 };
 use crate::{
     checkpoint::Checkpoint,
-    coordination::{Coordinator, SolverOptions},
     environment::{Ending, Spec, View},
     episode::{Player, Scene, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
     multipliers::{MultiplierMode, MultiplierOptions, Multipliers, per_constraint},
-    nn::{Adam, AdamOptions},
+    nn::Adam,
     replay::{Replay, Row, RowShape},
     rng::{Purpose, Rng, Streams},
-    schedule::Linear,
 };
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Everything about learning that is not the environment's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LearningOptions {
-    /// Discount.
-    pub gamma: f32,
-    /// Adam's learning rate at the start.
-    pub lr: f32,
-    /// Share of it that is left at the end of training; it falls in a straight line.
-    pub lr_final_share: f32,
-    /// Region rows per update.
-    pub batch_size: usize,
-    /// Region rows held in memory.
-    pub buffer_size: usize,
-    /// Environment steps before the first update.
-    pub learning_starts: u64,
-    /// Environment steps per update.
-    pub steps_per_update: f64,
-    /// Share of the online network that enters the target network at each target update.
-    pub polyak_tau: f32,
-    /// Updates between target updates.
-    pub target_interval: u64,
-    /// Who chooses the next action of a target: `regional` or `coupled`.
-    pub next_action: NextAction,
-    /// Which error the primary head learns from: `regional` or `summed`.
-    pub error: ErrorKind,
-    /// A summed error is divided by this power of the number of regions.
-    pub error_power: f32,
-    /// Weight of the cost heads' errors.
-    pub cost_weight: f32,
-    /// Errors beyond this count linearly; zero for squares throughout.
-    pub huber: f32,
-    /// Whether a pair is learned from in either order of its members, drawn anew each time.
-    pub random_order: bool,
-    /// Adam's other constants.
-    pub adam: AdamOptions,
-}
-
-impl Default for LearningOptions {
-    fn default() -> Self {
-        Self {
-            gamma: 0.85,
-            lr: 7e-4,
-            lr_final_share: 0.1,
-            batch_size: 128,
-            buffer_size: 1_000_000,
-            learning_starts: 1000,
-            steps_per_update: 4.0,
-            polyak_tau: 0.01,
-            target_interval: 1,
-            next_action: NextAction::Coupled,
-            error: ErrorKind::Summed,
-            error_power: 0.5,
-            cost_weight: 1.0,
-            huber: 0.0,
-            random_order: true,
-            adam: AdamOptions::default(),
-        }
-    }
-}
-
-/// The options of CG-CMARL.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CgCmarlOptions {
-    /// The network.
-    pub network: NetworkOptions,
-    /// The learning rule.
-    pub learning: LearningOptions,
-    /// Scale of the Gaussian noise on the tables, by environment steps.
-    pub exploration: Linear,
-    /// Multipliers in training.
-    pub multipliers: MultiplierOptions,
-    /// The coordinator that acts in training and chooses the next action of coupled targets.
-    pub coordination: SolverOptions,
-    /// The coordinator of the trained policy.
-    pub acting: SolverOptions,
-    /// Whether the trained policy averages a pair's table over both orders of its members.
-    pub average_orders: bool,
-}
-
-impl Default for CgCmarlOptions {
-    fn default() -> Self {
-        Self {
-            network: NetworkOptions::default(),
-            learning: LearningOptions::default(),
-            exploration: Linear { start: 0.3, end: 0.02, steps: 100_000 },
-            multipliers: MultiplierOptions::default(),
-            coordination: SolverOptions::default(),
-            acting: SolverOptions::default(),
-            average_orders: true,
-        }
-    }
-}
 
 /// The learner.
 pub struct CgCmarl {
@@ -128,6 +32,7 @@ pub struct CgCmarl {
     network: Arc<TwoHead>,
     online: Vec<f32>,
     target: Vec<f32>,
+    averaged: Vec<f32>,
     adam: Adam,
     replay: Replay,
     replay_rng: Rng,
@@ -170,6 +75,7 @@ impl CgCmarl {
         let learner = Self {
             total_steps,
             target: online.clone(),
+            averaged: online.clone(),
             adam: Adam::new(options.learning.adam, online.len()),
             replay: Replay::new(shape, capacity),
             replay_rng: streams.rng(Purpose::Replay, 0),
@@ -199,9 +105,11 @@ impl CgCmarl {
 
     /// One update of both networks (lines "Q-Network Update" of Algorithm CG-CMARL Training).
     fn update(&mut self, view: &dyn View) {
-        self.draw_samples();
+        let symmetries = self.options.learning.symmetries;
+        self.draw_samples(if symmetries { view.n_symmetries() } else { 1 });
         let learning = self.options.learning.clone();
-        let n_rows = self.samples.len() * if self.whole_states() { self.spec.max_regions } else { 1 };
+        let n_rows =
+            self.samples.len() * if self.whole_states() { self.spec.max_regions } else { 1 };
         let inputs = TdInputs {
             network: &self.network,
             online: &self.online,
@@ -214,9 +122,8 @@ impl CgCmarl {
         let share = states_per_shard(n_rows / self.samples.len());
         let n_shards = self.samples.len().div_ceil(share);
         let coordination = &self.options.coordination;
-        self.shards.resize_with(n_shards, || {
-            TdShard::new(&self.network, view, coordination.build())
-        });
+        self.shards
+            .resize_with(n_shards, || TdShard::new(&self.network, view, coordination.build()));
         self.shards
             .par_iter_mut()
             .zip(self.samples.par_chunks(share))
@@ -226,6 +133,9 @@ impl CgCmarl {
         let lr = learning.lr * (1.0 + (learning.lr_final_share - 1.0) * progress);
         self.adam.step(lr, &self.shards[0].gradient, &mut self.online);
         self.updates += 1;
+        // A fixed rate would remember the first weights for long.
+        let rate = learning.average_rate.max(1.0 / (self.updates + 1) as f32);
+        polyak(&mut self.averaged, &self.online, rate);
         if self.updates.is_multiple_of(learning.target_interval) {
             polyak(&mut self.target, &self.online, learning.polyak_tau);
         }
@@ -238,14 +148,19 @@ impl CgCmarl {
             let sums = first[0].gradient.iter_mut().zip(&shard.gradient);
             crate::nn::vectorised(
                 #[inline(always)]
-                || sums.for_each(|(sum, d)| *sum += d),
+                || {
+                    for (sum, d) in sums {
+                        *sum += d;
+                    }
+                },
             );
             first[0].losses.iter_mut().zip(&shard.losses).for_each(|(sum, l)| *sum += l);
         }
         for (head, (mean, loss)) in self.losses.iter_mut().zip(&first[0].losses).enumerate() {
             let loss = loss / n_rows as f32;
             if !loss.is_finite() && self.failure.is_none() {
-                let what = if head == 0 { "primary loss".into() } else { format!("cost loss {head}") };
+                let what =
+                    if head == 0 { "primary loss".into() } else { format!("cost loss {head}") };
                 self.failure = Some(Error::Diverged { step: self.steps, what, value: loss });
             }
             *mean += 0.01 * (loss - *mean);
@@ -257,17 +172,19 @@ impl CgCmarl {
         learning.next_action == NextAction::Coupled || learning.error == ErrorKind::Summed
     }
 
-    fn draw_samples(&mut self) {
+    fn draw_samples(&mut self, n_symmetries: usize) {
         let whole = self.whole_states();
         let per_sample = if whole { self.spec.max_regions } else { 1 };
         let n = self.options.learning.batch_size.div_ceil(per_sample);
         let n_constraints = self.spec.constraints.len();
-        let empty = Sample { row: 0, region: None, reversed: 0, multipliers: vec![0.0; n_constraints] };
+        let multipliers = vec![0.0; n_constraints];
+        let empty = Sample { row: 0, region: None, reversed: 0, symmetry: 0, multipliers };
         self.samples.resize(n, empty);
         let mixed = self.options.learning.random_order && self.spec.region_size == 2 && whole;
         for sample in &mut self.samples {
             sample.row = self.replay.sample(&mut self.replay_rng);
             sample.region = (!whole).then(|| self.replay_rng.below(self.spec.max_regions));
+            sample.symmetry = self.replay_rng.below(n_symmetries);
             sample.reversed = if mixed { self.replay_rng.next_u64() } else { 0 };
             if self.network.n_multipliers() > 0 {
                 let options = &self.options.multipliers;
@@ -289,7 +206,7 @@ impl CgCmarl {
     fn policy(&self, multipliers: Vec<f32>) -> CgCmarlPolicy {
         CgCmarlPolicy {
             network: Arc::clone(&self.network),
-            parameters: Arc::new(self.online.clone()),
+            parameters: Arc::new(self.averaged.clone()),
             multipliers,
             acting: self.options.acting.clone(),
             average_orders: self.options.average_orders,
@@ -396,18 +313,20 @@ impl Learner for CgCmarl {
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
-        save_network(&self.network, "online", &self.online, checkpoint);
+        save_network(&self.network, "averaged", &self.averaged, checkpoint);
     }
 
     fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        load_network(&self.network, "online", checkpoint, &mut self.online)?;
-        self.target.copy_from_slice(&self.online);
+        load_network(&self.network, "averaged", checkpoint, &mut self.averaged)?;
+        self.online.copy_from_slice(&self.averaged);
+        self.target.copy_from_slice(&self.averaged);
         Ok(())
     }
 
     fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
         save_network(&self.network, "online", &self.online, checkpoint);
         save_network(&self.network, "target", &self.target, checkpoint);
+        save_network(&self.network, "averaged", &self.averaged, checkpoint);
         save_network(&self.network, "adam.mean", &self.adam.mean, checkpoint);
         save_network(&self.network, "adam.square", &self.adam.square, checkpoint);
         self.replay.save(checkpoint);
@@ -423,6 +342,7 @@ impl Learner for CgCmarl {
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         load_network(&self.network, "online", checkpoint, &mut self.online)?;
         load_network(&self.network, "target", checkpoint, &mut self.target)?;
+        load_network(&self.network, "averaged", checkpoint, &mut self.averaged)?;
         load_network(&self.network, "adam.mean", checkpoint, &mut self.adam.mean)?;
         load_network(&self.network, "adam.square", checkpoint, &mut self.adam.square)?;
         self.replay.load(checkpoint)?;
@@ -436,71 +356,6 @@ impl Learner for CgCmarl {
         self.updates = checkpoint.entry("updates")?;
         Ok(())
     }
-}
-
-/// The trained policy at one trade-off.
-pub struct CgCmarlPolicy {
-    network: Arc<TwoHead>,
-    parameters: Arc<Vec<f32>>,
-    multipliers: Vec<f32>,
-    acting: SolverOptions,
-    average_orders: bool,
-    noise: Arc<TableNoise>,
-    actors: Vec<Actor>,
-    rows: Vec<f32>,
-}
-
-impl Player for CgCmarlPolicy {
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.rows.clear();
-        (0..actions.len()).for_each(|_| self.rows.extend_from_slice(&self.multipliers));
-        let stage = Stage {
-            network: &self.network,
-            parameters: &self.parameters,
-            view: scene.view,
-            noise_scale: 0.0,
-            noise: &self.noise,
-        };
-        let coordinator = || self.acting.build();
-        choose_in_shards(
-            &mut self.actors,
-            stage,
-            coordinator,
-            self.average_orders,
-            scene,
-            &self.rows,
-            rngs,
-            actions,
-        );
-    }
-}
-
-/// Chooses for many states on as many threads as there are; the shards depend on the graph only.
-fn choose_in_shards(
-    actors: &mut Vec<Actor>,
-    stage: Stage<'_>,
-    coordinator: impl Fn() -> Box<dyn Coordinator>,
-    both_orders: bool,
-    scene: Scene<'_>,
-    multipliers: &[f32],
-    rngs: &mut [Rng],
-    actions: &mut [JointAction],
-) {
-    let spec = scene.view.spec();
-    let share = states_per_shard(spec.max_regions);
-    while actors.len() < actions.len().div_ceil(share) {
-        actors.push(Actor::new(scene.view, coordinator(), both_orders));
-    }
-    let n_constraints = spec.constraints.len();
-    actors
-        .par_iter_mut()
-        .zip(scene.states.par_chunks(share * spec.state_width))
-        .zip(multipliers.par_chunks(share * n_constraints))
-        .zip(rngs.par_chunks_mut(share))
-        .zip(actions.par_chunks_mut(share))
-        .for_each(|((((actor, states), multipliers), rngs), actions)| {
-            actor.choose(stage, states, multipliers, rngs, actions);
-        });
 }
 
 /// Draws the multipliers of an episode or a sample: zero, or log-uniform.
@@ -533,52 +388,6 @@ fn load_network(
     for tensor in network.layout().tensors() {
         let saved = checkpoint.get_shaped(&format!("{name}.{}", tensor.name), &tensor.shape)?;
         tensor.span.of_mut(numbers).copy_from_slice(saved);
-    }
-    Ok(())
-}
-
-fn rule(learning: &LearningOptions) -> TdRule {
-    TdRule {
-        gamma: learning.gamma,
-        next_action: learning.next_action,
-        error: learning.error,
-        error_power: learning.error_power,
-        cost_weight: learning.cost_weight,
-        huber: if learning.huber > 0.0 { learning.huber } else { f32::INFINITY },
-    }
-}
-
-fn wrong_length(key: &str, values: &[f32], spec: &Spec) -> Error {
-    let reason = format!("needs one number, or one for each of {:?}", spec.constraints);
-    Error::setting(key, format!("{values:?}"), reason)
-}
-
-fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
-    let LearningOptions { gamma, lr, batch_size, steps_per_update, polyak_tau, .. } = options.learning;
-    let positive = "must be positive";
-    if !(0.0..1.0).contains(&gamma) {
-        return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
-    }
-    if !(lr > 0.0 && lr.is_finite()) {
-        return Err(Error::setting("lr", lr, positive));
-    }
-    if batch_size == 0 {
-        return Err(Error::setting("batch_size", batch_size, positive));
-    }
-    if !(steps_per_update > 0.0) {
-        return Err(Error::setting("steps_per_update", steps_per_update, positive));
-    }
-    if !(polyak_tau > 0.0 && polyak_tau <= 1.0) {
-        return Err(Error::setting("polyak_tau", polyak_tau, "must be above 0 and at most 1"));
-    }
-    if options.learning.target_interval == 0 {
-        return Err(Error::setting("target_interval", 0, positive));
-    }
-    if per_constraint(&options.multipliers.fixed, spec.constraints.len()).is_none() {
-        return Err(wrong_length("fixed", &options.multipliers.fixed, spec));
-    }
-    if spec.constraints.is_empty() {
-        return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
     }
     Ok(())
 }

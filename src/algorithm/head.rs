@@ -1,7 +1,7 @@
 //! How a region's table of joint actions is made from the outputs of a head.
 //!
 //! `free`: one output per joint action, the paper's |A|^|R|. `tied`: a sum of few shared terms on a
-//! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_i − a_k\],
+//! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_k − a_i\],
 //! where a = (x, y) on the grid.
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,9 @@ impl Head {
     ) -> Option<Self> {
         match (kind, grid) {
             (HeadKind::Free, _) => Some(Self { kind, n_actions, grid: 0, region_size }),
-            (HeadKind::Tied, Some(grid)) if n_actions <= MAX_GRID_ACTIONS => Some(Self { kind, n_actions, grid, region_size }),
+            (HeadKind::Tied, Some(grid)) if n_actions <= MAX_GRID_ACTIONS => {
+                Some(Self { kind, n_actions, grid, region_size })
+            }
             (HeadKind::Tied, _) => None,
         }
     }
@@ -63,7 +65,9 @@ impl Head {
     pub fn n_selected(&self) -> usize {
         match self.kind {
             HeadKind::Free => 1,
-            HeadKind::Tied => 1 + 3 * self.region_size + self.region_size * (self.region_size - 1) / 2,
+            HeadKind::Tied => {
+                1 + 3 * self.region_size + self.region_size * (self.region_size - 1) / 2
+            }
         }
     }
 
@@ -105,10 +109,10 @@ impl Head {
         (2 * self.grid - 1) * (2 * self.grid - 1)
     }
 
-    /// Number of the term D[a − b].
+    /// Number of the term D[b − a].
     fn offset(&self, a: usize, b: usize) -> usize {
         let (g, span) = (self.grid, 2 * self.grid - 1);
-        let (dx, dy) = (a / g + g - 1 - b / g, a % g + g - 1 - b % g);
+        let (dx, dy) = (b / g + g - 1 - a / g, b % g + g - 1 - a % g);
         dx * span + dy
     }
 
@@ -161,12 +165,14 @@ impl Head {
             let first = terms[0] + self.alone(terms, 0, a);
             let (x, y) = (a / g, a % g);
             for (xk, cells) in row.chunks_exact_mut(g).enumerate() {
-                // a − b runs backwards along the second member's y.
-                let line = &offsets[(x + g - 1 - xk) * span + y..][..g];
+                let line = &offsets[(xk + g - 1 - x) * span + g - 1 - y..][..g];
                 let seconds = &seconds[xk * g..][..g];
-                for ((cell, offset), second) in cells.iter_mut().zip(line.iter().rev()).zip(seconds)
-                {
-                    *cell = first + second + offset;
+                if g == 5 {
+                    add_line::<5>(cells, first, seconds, line);
+                } else {
+                    for ((cell, second), offset) in cells.iter_mut().zip(seconds).zip(line) {
+                        *cell = first + second + offset;
+                    }
                 }
             }
         }
@@ -184,6 +190,14 @@ impl Head {
             self.select_tied(&actions, &mut selected);
             *cell = selected.iter().map(|&term| terms[term]).sum();
         }
+    }
+}
+
+/// One line of a table, unrolled for the usual grid.
+#[inline(always)]
+fn add_line<const G: usize>(cells: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
+    for i in 0..G {
+        cells[i] = first + seconds[i] + line[i];
     }
 }
 

@@ -2,17 +2,21 @@
 
 mod actor;
 mod cg_cmarl;
+mod cg_cmarl_options;
 mod exploration;
 mod head;
+mod policy;
 mod reference;
 mod targets;
 mod td;
 mod two_head;
 
 pub use actor::{Actor, Stage};
-pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy, LearningOptions};
+pub use cg_cmarl::CgCmarl;
+pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
+pub use policy::CgCmarlPolicy;
 pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,

@@ -49,14 +49,25 @@ pub fn summed_error(values: f32, rewards: f32, discount: f32, next_values: f32) 
 
 /// Q_aug = Q_prim + Σ_j λ_j Q_cost,j (Eq. augmented-q), entry by entry into `augmented`.
 pub fn augment(augmented: &mut [f32], cost: &[f32], multiplier: f32) {
-    augmented.iter_mut().zip(cost).for_each(|(q, c)| *q += multiplier * c);
+    crate::nn::vectorised(
+        #[inline(always)]
+        || {
+            for (q, c) in augmented.iter_mut().zip(cost) {
+                *q += multiplier * c;
+            }
+        },
+    );
 }
 
 /// θ̄ ← τ θ + (1 − τ) θ̄.
 pub fn polyak(target: &mut [f32], online: &[f32], tau: f32) {
     crate::nn::vectorised(
         #[inline(always)]
-        || target.iter_mut().zip(online).for_each(|(t, o)| *t += tau * (o - *t)),
+        || {
+            for (t, o) in target.iter_mut().zip(online) {
+                *t += tau * (o - *t);
+            }
+        },
     );
 }
 

@@ -62,6 +62,8 @@ pub struct Sample {
     pub region: Option<usize>,
     /// Bit `r % 64` tells whether region r is seen with its members in reverse order.
     pub reversed: u64,
+    /// The symmetry under which the transition is seen.
+    pub symmetry: usize,
     /// The multipliers the transition is relabelled with.
     pub multipliers: Vec<f32>,
 }
@@ -97,6 +99,7 @@ pub struct TdShard {
     network: TwoHeadWorkspace,
     joint: JointAction,
     reversed: Vec<bool>,
+    turned: [Vec<f32>; 2],
     counts: Vec<usize>,
     regions: Vec<usize>,
     before: Vec<f32>,
@@ -124,6 +127,7 @@ impl TdShard {
             network: TwoHeadWorkspace::default(),
             joint: Vec::new(),
             reversed: Vec::new(),
+            turned: [Vec::new(), Vec::new()],
             counts: Vec::new(),
             regions: Vec::new(),
             before: Vec::new(),
@@ -187,20 +191,26 @@ impl TdShard {
         let (stride, width) = (network.n_inputs(), view.spec().region_width);
         let range = start * stride..self.regions.len() * stride;
         let (before, after) = (&mut self.before[range.clone()], &mut self.after[range]);
+        for (turned, state) in self.turned.iter_mut().zip([row.state, row.after]) {
+            turned.clear();
+            turned.extend_from_slice(state);
+            view.turn_state(sample.symmetry, turned);
+        }
+        let [state, next] = &self.turned;
+        let action =
+            |agent: usize| view.turn_action(sample.symmetry, usize::from(row.actions[agent]));
         if sample.region.is_some() {
             let members = self.graph.region(self.regions[start]);
-            view.region_row(row.state, members, &mut before[..width]);
-            view.region_row(row.after, members, &mut after[..width]);
-            self.actions.extend(members.iter().map(|&agent| usize::from(row.actions[agent])));
+            view.region_row(state, members, &mut before[..width]);
+            view.region_row(next, members, &mut after[..width]);
+            push_actions(&mut self.actions, members, false, action);
         } else {
             self.reversed.clear();
             self.reversed.extend((0..self.graph.n_regions()).map(|r| sample.is_reversed(r)));
-            view.region_rows(row.state, &self.graph, &self.reversed, before, stride);
-            view.region_rows(row.after, &self.graph, &self.reversed, after, stride);
+            view.region_rows(state, &self.graph, &self.reversed, before, stride);
+            view.region_rows(next, &self.graph, &self.reversed, after, stride);
             for (members, &reversed) in self.graph.regions().zip(&self.reversed) {
-                push_actions(&mut self.actions, members, reversed, |agent| {
-                    usize::from(row.actions[agent])
-                });
+                push_actions(&mut self.actions, members, reversed, action);
             }
         }
         for row in before.chunks_exact_mut(stride).chain(after.chunks_exact_mut(stride)) {
@@ -222,7 +232,14 @@ impl TdShard {
             if rule.next_action == NextAction::Regional {
                 for row in terms.chunks_exact_mut(width) {
                     let size = view.spec().region_size;
-                    regional_action(network, row, sample, &mut self.tables, size, &mut self.next_actions);
+                    regional_action(
+                        network,
+                        row,
+                        sample,
+                        &mut self.tables,
+                        size,
+                        &mut self.next_actions,
+                    );
                 }
                 continue;
             }

@@ -6,7 +6,7 @@ use super::head::{Head, HeadKind};
 use crate::{
     environment::Spec,
     error::{Error, Result},
-    nn::{Layout, Linear, Mlp, MlpWorkspace},
+    nn::{Layout, Linear, Mlp, MlpWorkspace, vectorised},
 };
 use serde::{Deserialize, Serialize};
 
@@ -53,10 +53,16 @@ impl TwoHead {
         let n_constraints = spec.constraints.len();
         let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
         let head = Head::new(options.head, spec.n_actions, spec.action_grid, spec.region_size)
-            .ok_or_else(|| Error::setting("head", "tied", "needs an environment with a force grid"))?;
+            .ok_or_else(|| {
+                Error::setting("head", "tied", "needs an environment with a force grid")
+            })?;
         if options.hidden.is_empty() || options.hidden.contains(&0) {
             let given = format!("{:?}", options.hidden);
-            return Err(Error::setting("hidden", given, "needs at least one layer of positive width"));
+            return Err(Error::setting(
+                "hidden",
+                given,
+                "needs at least one layer of positive width",
+            ));
         }
         let mut widths = vec![spec.region_width + n_multipliers];
         widths.extend(&options.hidden);
@@ -132,21 +138,22 @@ impl TwoHead {
         self.select(actions, n_rows, &mut workspace.selected);
         let features = self.trunk.output(n_rows, &workspace.trunk);
         let (width, n_terms) = (self.heads.n_inputs, self.head.n_terms());
-        let bias = self.heads.bias(parameters);
+        let (weight, bias) = self.heads.parts(parameters);
         let selected = workspace.selected.chunks_exact(self.head.n_selected());
-        for ((h, terms), values) in features
-            .chunks_exact(width)
-            .zip(selected)
-            .zip(values.chunks_exact_mut(self.n_heads))
-        {
-            for (head, value) in values.iter_mut().enumerate() {
-                *value = terms
-                    .iter()
-                    .map(|term| head * n_terms + term)
-                    .map(|output| dot(self.heads.weight_row(parameters, output), h) + bias[output])
-                    .sum();
-            }
-        }
+        let rows = features.chunks_exact(width).zip(selected);
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((h, terms), values) in rows.zip(values.chunks_exact_mut(self.n_heads)) {
+                    for (head, value) in values.iter_mut().enumerate() {
+                        *value = 0.0;
+                        for output in terms.iter().map(|term| head * n_terms + term) {
+                            *value += dot(&weight[output * width..][..width], h) + bias[output];
+                        }
+                    }
+                }
+            },
+        );
     }
 
     /// Adds the gradients of the last [`Self::values`] call, given those of the values.
@@ -161,20 +168,21 @@ impl TwoHead {
     ) {
         let (width, n_terms) = (self.heads.n_inputs, self.head.n_terms());
         let TwoHeadWorkspace { trunk, selected, .. } = workspace;
-        self.trunk.d_output(n_rows, trunk).fill(0.0);
+        let (features, d_features) = self.trunk.output_and_gradient(n_rows, trunk);
         let (d_weight, d_bias) = self.heads.parts_mut(gradient);
-        for row in 0..n_rows {
-            let terms = &selected[row * self.head.n_selected()..][..self.head.n_selected()];
-            for (head, &d) in d_values[row * self.n_heads..][..self.n_heads].iter().enumerate() {
-                for output in terms.iter().map(|term| head * n_terms + term) {
-                    d_bias[output] += d;
-                    let h = &self.trunk.output(n_rows, trunk)[row * width..][..width];
-                    axpy(&mut d_weight[output * width..][..width], d, h);
-                    let d_h = &mut self.trunk.d_output(n_rows, trunk)[row * width..][..width];
-                    axpy(d_h, d, self.heads.weight_row(parameters, output));
-                }
-            }
-        }
+        let (weight, _) = self.heads.parts(parameters);
+        let selected = selected.chunks_exact(self.head.n_selected());
+        let both = features.chunks_exact(width).zip(d_features.chunks_exact_mut(width));
+        vectorised(
+            #[inline(always)]
+            || {
+                backward_selected(
+                    both.zip(selected).zip(d_values.chunks_exact(self.n_heads)),
+                    (weight, d_weight, d_bias),
+                    n_terms,
+                );
+            },
+        );
         self.trunk.backward(parameters, gradient, rows, n_rows, trunk, None);
     }
 
@@ -189,19 +197,45 @@ impl TwoHead {
     }
 }
 
+/// Backward through the selected terms: d_w += d h, d_b += d, d_h = Σ d w.
+#[inline(always)]
+fn backward_selected<'a>(
+    rows: impl Iterator<Item = (((&'a [f32], &'a mut [f32]), &'a [usize]), &'a [f32])>,
+    (weight, d_weight, d_bias): (&[f32], &mut [f32], &mut [f32]),
+    n_terms: usize,
+) {
+    for (((h, d_h), terms), d_values) in rows {
+        let width = h.len();
+        d_h.fill(0.0);
+        for (head, &d) in d_values.iter().enumerate() {
+            for output in terms.iter().map(|term| head * n_terms + term) {
+                d_bias[output] += d;
+                axpy(&mut d_weight[output * width..][..width], d, h);
+                axpy(d_h, d, &weight[output * width..][..width]);
+            }
+        }
+    }
+}
+
 /// A dot product in sixteen fixed lanes, so that every machine sums in the same order.
+#[inline(always)]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 16];
     let (a_whole, b_whole) = (a.chunks_exact(16), b.chunks_exact(16));
     let rest: f32 = a_whole.remainder().iter().zip(b_whole.remainder()).map(|(x, y)| x * y).sum();
     for (x, y) in a_whole.zip(b_whole) {
-        (0..16).for_each(|i| lanes[i] += x[i] * y[i]);
+        for i in 0..16 {
+            lanes[i] += x[i] * y[i];
+        }
     }
     lanes.iter().sum::<f32>() + rest
 }
 
+#[inline(always)]
 fn axpy(into: &mut [f32], factor: f32, from: &[f32]) {
-    into.iter_mut().zip(from).for_each(|(x, y)| *x += factor * y);
+    for (x, y) in into.iter_mut().zip(from) {
+        *x += factor * y;
+    }
 }
 
 #[cfg(test)]
@@ -231,7 +265,8 @@ mod tests {
         let network = TwoHead::new(&options, &spec()).unwrap();
         let parameters = network.layout().initialise(&mut rng);
         let (n_rows, n_heads) = (3, network.n_heads());
-        let rows: Vec<f32> = (0..n_rows * network.n_inputs()).map(|_| rng.normal() as f32).collect();
+        let rows: Vec<f32> =
+            (0..n_rows * network.n_inputs()).map(|_| rng.normal() as f32).collect();
         let actions = [0, 8, 4, 4, 7, 2];
         let weights: Vec<f32> = (0..n_rows * n_heads).map(|_| rng.normal() as f32).collect();
         let mut workspace = TwoHeadWorkspace::default();

@@ -2,7 +2,6 @@
 
 use super::bound::Sweeps;
 use super::dual::{Direction, Dual, State};
-use super::exact::cutoff;
 use super::model::Model;
 use std::time::Instant;
 
@@ -11,6 +10,16 @@ use std::time::Instant;
 pub(crate) struct Limits {
     pub deadline: Option<Instant>,
     pub nodes: usize,
+    /// Two different values are at least this far apart; 0 if unknown.
+    pub quantum: f64,
+}
+
+impl Limits {
+    /// What a bound must exceed so that something better than `value` can hide behind it.
+    pub(crate) fn cutoff(&self, value: f64) -> f64 {
+        let tolerance = 1e-9 * (1.0 + value.abs());
+        value + tolerance.max(self.quantum - tolerance)
+    }
 }
 
 /// Sweeps at each branch, and the share of the open gap that each must close.
@@ -30,9 +39,9 @@ pub(crate) struct BranchAndBound<'a> {
 }
 
 impl<'a> BranchAndBound<'a> {
-    pub(crate) fn new(model: &'a Model, cutoff: f64, limits: Limits) -> Self {
+    pub(crate) fn new(model: &'a Model, known: f64, limits: Limits) -> Self {
         let mut dual = Dual::new(model);
-        dual.cutoff = cutoff;
+        dual.cutoff = limits.cutoff(known);
         Self {
             model,
             dual,
@@ -55,9 +64,7 @@ impl<'a> BranchAndBound<'a> {
         if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, sweeps, least_gain }) {
             return;
         }
-        let alive = &self.dual.state.n_alive;
-        let choice = (0..alive.len()).filter(|&v| alive[v] > 1).min_by_key(|&v| alive[v]);
-        let Some(variable) = choice else { return self.leaf() };
+        let Some(variable) = self.dual.branching_variable() else { return self.leaf() };
         if self.states.len() == depth {
             self.states.push(State::default());
             self.ranked.push(Vec::new());
@@ -90,7 +97,7 @@ impl<'a> BranchAndBound<'a> {
     fn leaf(&mut self) {
         let action: Vec<usize> =
             (0..self.dual.n_variables()).filter_map(|v| self.dual.alive(v).next()).collect();
-        let limit = cutoff(self.model.value(&action));
+        let limit = self.limits.cutoff(self.model.value(&action));
         if limit > self.dual.cutoff {
             self.dual.cutoff = limit;
             self.action = action;

@@ -48,6 +48,8 @@ pub(crate) struct Dual {
     collected: Row,
     /// Values that cannot beat this are struck out.
     pub cutoff: f64,
+    /// How often each region took part in a dead end.
+    conflicts: Vec<f64>,
 }
 
 impl Dual {
@@ -68,6 +70,7 @@ impl Dual {
         dual.stale.resize(dual.layout.members.len(), true);
         let widest = model.n_values().iter().map(|&n| chunks_of(n)).max().unwrap_or(0);
         dual.collected.resize(widest, [0.0; LANES]);
+        dual.conflicts.resize(dual.layout.n_regions(), 1.0);
         dual.graph = graph;
         dual.reset();
         dual
@@ -129,6 +132,31 @@ impl Dual {
         self.state.bound > self.cutoff
     }
 
+    /// The open variable with the fewest values per dead end of its regions.
+    pub(crate) fn branching_variable(&self) -> Option<usize> {
+        let alive = &self.state.n_alive;
+        let score = |variable: usize| {
+            let open = |seat: &&Seat| {
+                let members = self.graph.region(seat.region);
+                members.iter().any(|&other| other != variable && alive[other] > 1)
+            };
+            let seats = self.graph.seats_of(variable).iter().filter(open);
+            alive[variable] as f64 / seats.map(|seat| self.conflicts[seat.region]).sum::<f64>()
+        };
+        (0..alive.len())
+            .filter(|&variable| alive[variable] > 1)
+            .map(|variable| (score(variable), variable))
+            .min_by(|x, y| x.0.total_cmp(&y.0))
+            .map(|(_, variable)| variable)
+    }
+
+    /// Notes that the search died at a variable.
+    fn blame(&mut self, variable: usize) {
+        for seat in self.graph.seats_of(variable) {
+            self.conflicts[seat.region] += 1.0;
+        }
+    }
+
     /// Collects and redistributes at one variable. False when nothing beats the cutoff.
     #[inline(always)]
     pub(crate) fn update<S: Simd>(
@@ -137,7 +165,10 @@ impl Dual {
         variable: usize,
         direction: Direction,
     ) -> bool {
-        let Some(best) = self.collect(simd, variable) else { return false };
+        let Some(best) = self.collect(simd, variable) else {
+            self.blame(variable);
+            return false;
+        };
         let (weight, n_shares) = self.weight(variable, direction);
         let chunks = self.layout.agent(variable);
         let old: f64 = self.state.kept[variable]
@@ -150,6 +181,7 @@ impl Dual {
         self.state.bound += best - old;
         self.strike(variable, self.cutoff - (self.state.bound - best));
         if self.state.n_alive[variable] == 0 {
+            self.blame(variable);
             return false;
         }
         for index in 0..self.graph.seats_of(variable).len() {
@@ -298,12 +330,7 @@ impl Dual {
 
 /// `to(b) = max_a [table(a, b) + heard(a)]` over the values that are alive.
 #[inline(always)]
-fn offer_second<S: Simd>(
-    simd: S,
-    table: &[Chunk<f64>],
-    heard: &[f64],
-    to: &mut [Chunk<f64>],
-) {
+fn offer_second<S: Simd>(simd: S, table: &[Chunk<f64>], heard: &[f64], to: &mut [Chunk<f64>]) {
     let to = f64::vectors_mut::<S>(to.as_flattened_mut());
     let table = f64::vectors::<S>(table.as_flattened());
     if let Some(to) = to.as_mut_array::<2>() {
@@ -354,9 +381,10 @@ fn offer_first<S: Simd>(
     for ((row, to), &alive) in table.chunks_exact(heard.len()).zip(to).zip(alive) {
         if alive > DEAD {
             let lowest = simd.splat_f64s(DEAD);
-            let best = row.iter().zip(heard).fold(lowest, |best, (&x, &y)| {
-                simd.max_f64s(simd.add_f64s(x, y), best)
-            });
+            let best = row
+                .iter()
+                .zip(heard)
+                .fold(lowest, |best, (&x, &y)| simd.max_f64s(simd.add_f64s(x, y), best));
             *to = simd.reduce_max_f64s(best);
         } else {
             *to = DEAD;

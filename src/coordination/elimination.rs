@@ -94,11 +94,13 @@ impl Elimination {
         let mut entries = vec![0; step.tables.len()];
         let mut result = Vec::with_capacity(size);
         for _ in 0..size {
-            let best = step.utilities.iter().enumerate().fold(f64::NEG_INFINITY, |best, (a, &u)| {
-                let factors = step.tables.iter().zip(&entries).zip(&own);
-                let value = u + factors.map(|((t, &at), &stride)| t[at + a * stride]).sum::<f64>();
-                if value > best { value } else { best }
-            });
+            let best =
+                step.utilities.iter().enumerate().fold(f64::NEG_INFINITY, |best, (a, &u)| {
+                    let factors = step.tables.iter().zip(&entries).zip(&own);
+                    let value =
+                        u + factors.map(|((t, &at), &stride)| t[at + a * stride]).sum::<f64>();
+                    if value > best { value } else { best }
+                });
             result.push(best);
             for slot in (0..scope.len()).rev() {
                 digits[slot] += 1;
@@ -121,9 +123,10 @@ impl Elimination {
     /// The stride of each of `variables` in a table over `scope`; 0 where it does not appear.
     fn strides(&self, scope: &[usize], variables: &[usize]) -> Vec<usize> {
         let stride = |variable: &usize| {
-            scope.iter().position(|v| v == variable).map_or(0, |slot| {
-                scope[slot + 1..].iter().map(|&v| self.n_values[v]).product()
-            })
+            scope
+                .iter()
+                .position(|v| v == variable)
+                .map_or(0, |slot| scope[slot + 1..].iter().map(|&v| self.n_values[v]).product())
         };
         variables.iter().map(stride).collect()
     }
@@ -170,8 +173,7 @@ fn order(model: &Model, max_entries: usize, max_work: usize) -> Option<Vec<usize
     };
     let mut scores: Vec<(f64, f64)> =
         (0..model.n_variables()).map(|v| score(&neighbours, v)).collect();
-    let mut left: BTreeSet<usize> =
-        (0..model.n_variables()).filter(|&v| n_values[v] > 1).collect();
+    let mut left: BTreeSet<usize> = (0..model.n_variables()).filter(|&v| n_values[v] > 1).collect();
     let mut order = Vec::with_capacity(left.len());
     let mut work = 0.0;
     while let Some(&next) = left.iter().min_by(|&&x, &&y| {

@@ -76,12 +76,12 @@ fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coord
     let deadline = Duration::try_from_secs_f64(options.time_limit)
         .ok()
         .and_then(|limit| Instant::now().checked_add(limit));
-    let limits = Limits { deadline, nodes: options.node_limit };
+    let limits = Limits { deadline, nodes: options.node_limit, quantum: model.quantum() };
     let start = model.value(action);
     let mut reduced = model.clone();
     let mut constant = reduced.simplify();
     let mut dual = Dual::new(&reduced);
-    dual.cutoff = cutoff(start - constant);
+    dual.cutoff = limits.cutoff(start - constant);
     let sweeps = Sweeps { dual: &mut dual, sweeps: options.sweeps, least_gain: 1e-3 };
     if !pulp::Arch::new().dispatch(sweeps) {
         return answer(start, start, 0);
@@ -92,20 +92,19 @@ fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coord
     reduced = reduced.restricted(&kept);
     constant += reduced.simplify();
     let mut values = vec![0; action.len()];
-    let (open, nodes) = if let Some(all) =
-        Elimination::all(&mut reduced, options.max_entries, MAX_WORK)
-    {
-        all.decode(&mut values);
-        (f64::NEG_INFINITY, 0)
-    } else {
-        let cheap = Elimination::cheap(&mut reduced);
-        constant += reduced.simplify();
-        let mut search = BranchAndBound::new(&reduced, cutoff(start - constant), limits);
-        search.run(options.sweeps);
-        values.copy_from_slice(&search.action);
-        cheap.decode(&mut values);
-        (constant + search.open, search.nodes)
-    };
+    let (open, nodes) =
+        if let Some(all) = Elimination::all(&mut reduced, options.max_entries, MAX_WORK) {
+            all.decode(&mut values);
+            (f64::NEG_INFINITY, 0)
+        } else {
+            let cheap = Elimination::cheap(&mut reduced);
+            constant += reduced.simplify();
+            let mut search = BranchAndBound::new(&reduced, start - constant, limits);
+            search.run(options.sweeps);
+            values.copy_from_slice(&search.action);
+            cheap.decode(&mut values);
+            (constant + search.open, search.nodes)
+        };
     let found: Vec<usize> = values.iter().zip(&kept).map(|(&a, kept)| kept[a]).collect();
     let value = model.value(&found);
     if value > start {
@@ -115,12 +114,7 @@ fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coord
     answer(value, value.max(open.min(root_bound)), nodes)
 }
 
-/// What an answer must beat to be worth a branch.
-pub(crate) fn cutoff(value: f64) -> f64 {
-    value + 1e-9 * (1.0 + value.abs())
-}
-
 fn answer(value: f64, upper_bound: f64, nodes: usize) -> Coordination {
-    let converged = upper_bound <= cutoff(value);
+    let converged = upper_bound <= value + 1e-9 * (1.0 + value.abs());
     Coordination { value, upper_bound, residual: 0.0, iterations: nodes, converged }
 }

@@ -17,6 +17,7 @@ mod messages;
 mod model;
 mod problem;
 mod solver;
+mod tokens;
 mod triples;
 mod uai;
 
@@ -27,6 +28,7 @@ pub use exhaustive::Exhaustive;
 pub use max_sum::{MaxSum, MaxSumOptions};
 pub use problem::Problem;
 pub use solver::{Solver, SolverOptions};
+pub use uai::write_log_uai;
 
 use crate::graph::{CoordinationGraph, JointAction};
 

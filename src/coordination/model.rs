@@ -56,6 +56,28 @@ impl Model {
         alone + together
     }
 
+    /// The largest number of which every finite payoff is a multiple, if it is worth knowing; two
+    /// different values of the model are at least this far apart.
+    pub(crate) fn quantum(&self) -> f64 {
+        const SCALE: f64 = 1_048_576.0;
+        let mut divisor = 0_u64;
+        for &payoff in self.utilities.iter().chain(&self.tables).flatten() {
+            let scaled = (payoff * SCALE).abs();
+            if scaled == f64::INFINITY || scaled == 0.0 {
+                continue;
+            }
+            if scaled.fract() != 0.0 || scaled > 1e15 {
+                return 0.0;
+            }
+            let (mut x, mut y) = (divisor, scaled as u64);
+            while y > 0 {
+                (x, y) = (y, x % y);
+            }
+            divisor = x;
+        }
+        divisor as f64 / SCALE
+    }
+
     /// The model of the kept values only; `kept` lists them for each variable.
     pub(crate) fn restricted(&self, kept: &[Vec<usize>]) -> Self {
         let utilities = self
@@ -140,6 +162,17 @@ fn sorted(scope: &[usize], table: Vec<f64>, n_values: &[usize]) -> (Vec<usize>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_quantum_divides_every_payoff() {
+        let model = |table: &[f64]| Model {
+            utilities: vec![vec![0.0, f64::NEG_INFINITY]],
+            scopes: vec![vec![0]],
+            tables: vec![table.to_vec()],
+        };
+        assert_eq!(model(&[1.5, -2.25]).quantum(), 0.75);
+        assert_eq!(model(&[0.1, 1.0]).quantum(), 0.0);
+    }
 
     #[test]
     fn simplifying_keeps_the_value() {

@@ -14,6 +14,7 @@ pub mod recording;
 pub mod reward;
 pub mod simple_spread;
 pub mod spread_options;
+pub mod symmetry;
 
 use crate::{graph::CoordinationGraph, rng::Rng};
 
@@ -112,6 +113,16 @@ pub trait View: Send + Sync {
     }
     /// Writes what one agent sees.
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]);
+    /// Number of symmetries of the world; number 0 changes nothing.
+    fn n_symmetries(&self) -> usize {
+        1
+    }
+    /// The state as it looks under a symmetry.
+    fn turn_state(&self, _symmetry: usize, _state: &mut [f32]) {}
+    /// The action that does under a symmetry what `action` does without.
+    fn turn_action(&self, _symmetry: usize, action: usize) -> usize {
+        action
+    }
 }
 
 /// A cooperative environment with a list of constraints.

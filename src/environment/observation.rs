@@ -2,7 +2,7 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
-use super::{Spec, View, in_order};
+use super::{Spec, View, in_order, symmetry};
 use crate::graph::{CoordinationGraph, GraphOptions, Topology};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -73,6 +73,7 @@ pub struct SpreadView {
     kind: ObservationKind,
     n_landmarks: usize,
     occupancy: bool,
+    turned_actions: Vec<Vec<usize>>,
 }
 
 /// The three parts of a state row, as points.
@@ -135,11 +136,13 @@ impl SpreadView {
         graph: CoordinationGraph,
         graph_options: &GraphOptions,
         observation: &ObservationOptions,
+        action_vectors: &[[f64; 2]],
     ) -> Self {
         let k_nearest = (graph_options.topology == Topology::KNearest).then_some(graph_options.k);
         let n_landmarks = observation.n_landmarks(spec.n_agents);
         let (kind, occupancy) = (observation.kind, observation.occupancy);
-        Self { spec, graph, k_nearest, kind, n_landmarks, occupancy }
+        let turned_actions = symmetry::turned_actions(action_vectors);
+        Self { spec, graph, k_nearest, kind, n_landmarks, occupancy, turned_actions }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], row: &mut [f32]) {
@@ -271,6 +274,21 @@ impl View for SpreadView {
                 });
             }
         });
+    }
+
+    fn n_symmetries(&self) -> usize {
+        self.turned_actions.len()
+    }
+
+    fn turn_state(&self, symmetry: usize, state: &mut [f32]) {
+        let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(state);
+        for point in points {
+            *point = symmetry::turn(symmetry, *point);
+        }
+    }
+
+    fn turn_action(&self, symmetry: usize, action: usize) -> usize {
+        self.turned_actions[symmetry][action]
     }
 
     /// MPE2's observation without its communication zeros: velocity, position, landmarks and other

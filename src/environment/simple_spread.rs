@@ -43,7 +43,8 @@ impl SimpleSpread {
         let vectors = options.actions.unwrap_or(ActionSet::Grid).vectors();
         let graph = options.graph.build(n)?;
         let spec = options.spec(vectors.len(), &graph)?;
-        let view = SpreadView::new(spec, graph.clone(), &options.graph, &options.observation);
+        let view =
+            SpreadView::new(spec, graph.clone(), &options.graph, &options.observation, &vectors);
         Ok(Self {
             view,
             local_ratio: options.local_ratio.unwrap_or_default(),

@@ -21,14 +21,9 @@ impl Linear {
         Self { n_inputs, n_outputs, weight, bias }
     }
 
-    /// The weight of one output: a contiguous row.
-    pub fn weight_row<'a>(&self, parameters: &'a [f32], output: usize) -> &'a [f32] {
-        &self.weight.of(parameters)[output * self.n_inputs..][..self.n_inputs]
-    }
-
-    /// The bias of every output.
-    pub fn bias<'a>(&self, parameters: &'a [f32]) -> &'a [f32] {
-        self.bias.of(parameters)
+    /// Weight (one contiguous row per output) and bias.
+    pub fn parts<'a>(&self, parameters: &'a [f32]) -> (&'a [f32], &'a [f32]) {
+        (self.weight.of(parameters), self.bias.of(parameters))
     }
 
     /// Weight and bias, to change both.

@@ -74,6 +74,18 @@ impl Mlp {
         &mut d_output[..len]
     }
 
+    /// The output of the last forward pass beside its gradient, to write.
+    pub fn output_and_gradient<'w>(
+        &self,
+        n_rows: usize,
+        workspace: &'w mut MlpWorkspace,
+    ) -> (&'w [f32], &'w mut [f32]) {
+        self.d_output(n_rows, workspace);
+        let (last, len) = (self.layers.len() - 1, n_rows * self.n_outputs());
+        let MlpWorkspace { activations, d_activations } = workspace;
+        (&activations[last][..len], &mut d_activations[last][..len])
+    }
+
     /// Adds the gradients of all layers, from the output's gradient left in [`Self::d_output`];
     /// writes the input's gradient where it is wanted.
     pub fn backward(
@@ -117,7 +129,11 @@ fn grow(buffer: &mut Vec<f32>, len: usize) {
 fn rectify(values: &mut [f32]) {
     vectorised(
         #[inline(always)]
-        || values.iter_mut().for_each(|v| *v = v.max(0.0)),
+        || {
+            for v in values {
+                *v = v.max(0.0);
+            }
+        },
     );
 }
 

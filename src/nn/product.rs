@@ -1,5 +1,8 @@
 //! Matrix products: the one place that calls `gemm`.
-#![expect(unsafe_code, reason = "`gemm` takes raw pointers; every bound is asserted before the call")]
+#![expect(
+    unsafe_code,
+    reason = "`gemm` takes raw pointers; every bound is asserted before the call"
+)]
 
 /// A read-only view of a matrix; transposing it moves no number.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! `check-environment`: replays recorded MPE2 episodes and says how far ours are from them.
 
-use cgcmarl::environment::recording::{self, GroupDeviation, TOLERANCE};
 use super::output::{OutputFormat, print};
+use cgcmarl::environment::recording::{self, GroupDeviation, TOLERANCE};
 use clap::Args;
 use std::{
     fmt::Write as _,

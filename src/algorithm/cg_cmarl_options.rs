@@ -1,0 +1,163 @@
+//! The options of CG-CMARL and what they must satisfy.
+
+use super::{
+    td::{ErrorKind, NextAction, TdRule},
+    two_head::NetworkOptions,
+};
+use crate::{
+    coordination::SolverOptions,
+    environment::Spec,
+    error::{Error, Result},
+    multipliers::{MultiplierOptions, per_constraint},
+    nn::AdamOptions,
+    schedule::Linear,
+};
+use serde::{Deserialize, Serialize};
+
+/// Everything about learning that is not the environment's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LearningOptions {
+    /// Discount.
+    pub gamma: f32,
+    /// Adam's learning rate at the start.
+    pub lr: f32,
+    /// Share of it that is left at the end of training; it falls in a straight line.
+    pub lr_final_share: f32,
+    /// Region rows per update.
+    pub batch_size: usize,
+    /// Region rows held in memory.
+    pub buffer_size: usize,
+    /// Environment steps before the first update.
+    pub learning_starts: u64,
+    /// Environment steps per update.
+    pub steps_per_update: f64,
+    /// Share of the online network that enters the target network at each target update.
+    pub polyak_tau: f32,
+    /// Updates between target updates.
+    pub target_interval: u64,
+    /// Who chooses the next action of a target: `regional` or `coupled`.
+    pub next_action: NextAction,
+    /// Which error the primary head learns from: `regional` or `summed`.
+    pub error: ErrorKind,
+    /// A summed error is divided by this power of the number of regions.
+    pub error_power: f32,
+    /// Weight of the cost heads' errors.
+    pub cost_weight: f32,
+    /// Errors beyond this count linearly; zero for squares throughout.
+    pub huber: f32,
+    /// Whether a pair is learned from in either order of its members, drawn anew each time.
+    pub random_order: bool,
+    /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
+    pub symmetries: bool,
+    /// Share of the online network that enters, at each update, the average that is evaluated.
+    pub average_rate: f32,
+    /// Adam's other constants.
+    pub adam: AdamOptions,
+}
+
+impl Default for LearningOptions {
+    fn default() -> Self {
+        Self {
+            gamma: 0.85,
+            lr: 7e-4,
+            lr_final_share: 0.1,
+            batch_size: 128,
+            buffer_size: 1_000_000,
+            learning_starts: 1000,
+            steps_per_update: 4.0,
+            polyak_tau: 0.01,
+            target_interval: 1,
+            next_action: NextAction::Coupled,
+            error: ErrorKind::Summed,
+            error_power: 0.5,
+            cost_weight: 1.0,
+            huber: 0.0,
+            random_order: true,
+            symmetries: true,
+            average_rate: 0.001,
+            adam: AdamOptions::default(),
+        }
+    }
+}
+
+/// The options of CG-CMARL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CgCmarlOptions {
+    /// The network.
+    pub network: NetworkOptions,
+    /// The learning rule.
+    pub learning: LearningOptions,
+    /// Scale of the Gaussian noise on the tables, by environment steps.
+    pub exploration: Linear,
+    /// Multipliers in training.
+    pub multipliers: MultiplierOptions,
+    /// The coordinator that acts in training and chooses the next action of coupled targets.
+    pub coordination: SolverOptions,
+    /// The coordinator of the trained policy.
+    pub acting: SolverOptions,
+    /// Whether the trained policy averages a pair's table over both orders of its members.
+    pub average_orders: bool,
+}
+
+impl Default for CgCmarlOptions {
+    fn default() -> Self {
+        Self {
+            network: NetworkOptions::default(),
+            learning: LearningOptions::default(),
+            exploration: Linear { start: 0.3, end: 0.02, steps: 100_000 },
+            multipliers: MultiplierOptions::default(),
+            coordination: SolverOptions::default(),
+            acting: SolverOptions::default(),
+            average_orders: true,
+        }
+    }
+}
+
+pub(super) fn rule(learning: &LearningOptions) -> TdRule {
+    TdRule {
+        gamma: learning.gamma,
+        next_action: learning.next_action,
+        error: learning.error,
+        error_power: learning.error_power,
+        cost_weight: learning.cost_weight,
+        huber: if learning.huber > 0.0 { learning.huber } else { f32::INFINITY },
+    }
+}
+
+pub(super) fn wrong_length(key: &str, values: &[f32], spec: &Spec) -> Error {
+    let reason = format!("needs one number, or one for each of {:?}", spec.constraints);
+    Error::setting(key, format!("{values:?}"), reason)
+}
+
+pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
+    let LearningOptions { gamma, lr, batch_size, steps_per_update, polyak_tau, .. } =
+        options.learning;
+    let positive = "must be positive";
+    if !(0.0..1.0).contains(&gamma) {
+        return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
+    }
+    if !(lr > 0.0 && lr.is_finite()) {
+        return Err(Error::setting("lr", lr, positive));
+    }
+    if batch_size == 0 {
+        return Err(Error::setting("batch_size", batch_size, positive));
+    }
+    if !(steps_per_update > 0.0) {
+        return Err(Error::setting("steps_per_update", steps_per_update, positive));
+    }
+    if !(polyak_tau > 0.0 && polyak_tau <= 1.0) {
+        return Err(Error::setting("polyak_tau", polyak_tau, "must be above 0 and at most 1"));
+    }
+    if options.learning.target_interval == 0 {
+        return Err(Error::setting("target_interval", 0, positive));
+    }
+    if per_constraint(&options.multipliers.fixed, spec.constraints.len()).is_none() {
+        return Err(wrong_length("fixed", &options.multipliers.fixed, spec));
+    }
+    if spec.constraints.is_empty() {
+        return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
+    }
+    Ok(())
+}

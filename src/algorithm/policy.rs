@@ -1,0 +1,80 @@
+//! The trained policy at one trade-off, and acting on many states at once.
+
+use super::{
+    actor::{Actor, Stage, states_per_shard},
+    exploration::TableNoise,
+    two_head::TwoHead,
+};
+use crate::{
+    coordination::{Coordinator, SolverOptions},
+    episode::{Player, Scene},
+    graph::JointAction,
+    rng::Rng,
+};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The trained policy at one trade-off.
+pub struct CgCmarlPolicy {
+    pub(super) network: Arc<TwoHead>,
+    pub(super) parameters: Arc<Vec<f32>>,
+    pub(super) multipliers: Vec<f32>,
+    pub(super) acting: SolverOptions,
+    pub(super) average_orders: bool,
+    pub(super) noise: Arc<TableNoise>,
+    pub(super) actors: Vec<Actor>,
+    pub(super) rows: Vec<f32>,
+}
+
+impl Player for CgCmarlPolicy {
+    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.rows.clear();
+        (0..actions.len()).for_each(|_| self.rows.extend_from_slice(&self.multipliers));
+        let stage = Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view: scene.view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        };
+        let coordinator = || self.acting.build();
+        choose_in_shards(
+            &mut self.actors,
+            stage,
+            coordinator,
+            self.average_orders,
+            scene,
+            &self.rows,
+            rngs,
+            actions,
+        );
+    }
+}
+
+/// Chooses for many states on as many threads as there are; the shards depend on the graph only.
+pub(super) fn choose_in_shards(
+    actors: &mut Vec<Actor>,
+    stage: Stage<'_>,
+    coordinator: impl Fn() -> Box<dyn Coordinator>,
+    both_orders: bool,
+    scene: Scene<'_>,
+    multipliers: &[f32],
+    rngs: &mut [Rng],
+    actions: &mut [JointAction],
+) {
+    let spec = scene.view.spec();
+    let share = states_per_shard(spec.max_regions);
+    while actors.len() < actions.len().div_ceil(share) {
+        actors.push(Actor::new(scene.view, coordinator(), both_orders));
+    }
+    let n_constraints = spec.constraints.len();
+    actors
+        .par_iter_mut()
+        .zip(scene.states.par_chunks(share * spec.state_width))
+        .zip(multipliers.par_chunks(share * n_constraints))
+        .zip(rngs.par_chunks_mut(share))
+        .zip(actions.par_chunks_mut(share))
+        .for_each(|((((actor, states), multipliers), rngs), actions)| {
+            actor.choose(stage, states, multipliers, rngs, actions);
+        });
+}

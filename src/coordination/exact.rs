@@ -31,7 +31,7 @@ impl Default for ExactOptions {
             time_limit: f64::INFINITY,
             node_limit: usize::MAX,
             sweeps: 100,
-            max_entries: 1 << 20,
+            max_entries: 1 << 22,
         }
     }
 }
@@ -69,7 +69,7 @@ impl Coordinator for Exact {
 }
 
 /// Work that elimination may spend, in table entries.
-const MAX_WORK: usize = 1 << 23;
+const MAX_WORK: usize = 1 << 25;
 
 /// Improves a joint action to the optimum of a model.
 fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coordination {

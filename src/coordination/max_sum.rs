@@ -56,6 +56,15 @@ impl MaxSum {
         Self { options, ..Self::default() }
     }
 
+    /// The message of a region to one of its members after the last call, its largest entry 0
+    /// up to damping.
+    pub fn message(&self, region: usize, slot: usize) -> &[f32] {
+        let layout = &self.messages.layout;
+        let place = layout.region_places[region] + slot;
+        let start = layout.message_starts[region] + layout.offsets[place];
+        &self.messages.messages[start..].as_flattened()[..layout.member_actions[place]]
+    }
+
     /// The agent's utility plus every message it received in the last call, shifted so that the
     /// largest is 0.
     pub fn beliefs(&self, agent: usize) -> Vec<f32> {

@@ -78,6 +78,13 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// [`super::upper_bound`] in the precision of the file.
+    pub fn upper_bound(&self, sweeps: usize, known: f64) -> f64 {
+        super::bound::bound_of(super::model::Model::from_problem(self), sweeps, known)
+    }
+}
+
 /// Entries of a table over these members; refuses overflow and absurd sizes.
 pub(crate) fn table_size(
     path: &Path,

@@ -82,7 +82,7 @@ impl<'a> BranchAndBound<'a> {
         }
         let mut ranked = std::mem::take(&mut self.ranked[depth]);
         pulp::Arch::new().dispatch(Rank { dual: &mut self.dual, variable, ranked: &mut ranked });
-        self.states[depth].clone_from(&self.dual.state);
+        self.states[depth].copy_from(&self.dual.state);
         for (index, &(bound, value)) in ranked.iter().enumerate() {
             if bound <= self.dual.cutoff {
                 break;
@@ -141,9 +141,10 @@ impl pulp::WithSimd for Rank<'_> {
     }
 }
 
-struct Update<'a> {
-    dual: &'a mut Dual,
-    variable: usize,
+/// Updates one variable; false when nothing beats the cutoff.
+pub(crate) struct Update<'a> {
+    pub dual: &'a mut Dual,
+    pub variable: usize,
 }
 
 impl pulp::WithSimd for Update<'_> {

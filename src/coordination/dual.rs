@@ -28,6 +28,18 @@ pub(crate) struct State {
     pub bound: f64,
 }
 
+impl State {
+    /// Becomes equal to another state; allocates nothing once its buffers have grown.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.utilities.clone_from(&other.utilities);
+        self.heard.clone_from(&other.heard);
+        self.kept.clone_from(&other.kept);
+        self.region_max.clone_from(&other.region_max);
+        self.n_alive.clone_from(&other.n_alive);
+        self.bound = other.bound;
+    }
+}
+
 /// The direction of a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Direction {
@@ -108,7 +120,7 @@ impl Dual {
 
     /// Brings back a saved state.
     pub(crate) fn restore(&mut self, state: &State) {
-        self.state.clone_from(state);
+        self.state.copy_from(state);
         self.stale.fill(true);
     }
 

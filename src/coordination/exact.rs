@@ -115,6 +115,7 @@ fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coord
 }
 
 fn answer(value: f64, upper_bound: f64, nodes: usize) -> Coordination {
-    let converged = upper_bound <= value + 1e-9 * (1.0 + value.abs());
-    Coordination { value, upper_bound, residual: 0.0, iterations: nodes, converged }
+    let answer =
+        Coordination { value, upper_bound, residual: 0.0, iterations: nodes, converged: false };
+    Coordination { converged: answer.proven(), ..answer }
 }

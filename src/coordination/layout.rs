@@ -56,6 +56,19 @@ impl Layout {
         }
     }
 
+    /// Becomes equal to another layout; allocates nothing once its buffers have grown.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.n_actions.clone_from(&other.n_actions);
+        self.agent_starts.clone_from(&other.agent_starts);
+        self.table_starts.clone_from(&other.table_starts);
+        self.region_places.clone_from(&other.region_places);
+        self.members.clone_from(&other.members);
+        self.member_actions.clone_from(&other.member_actions);
+        self.offsets.clone_from(&other.offsets);
+        self.strides.clone_from(&other.strides);
+        self.message_starts.clone_from(&other.message_starts);
+    }
+
     fn push_region(&mut self, members: &[usize]) {
         let mut offset = 0;
         let mut rows = 1;

@@ -64,7 +64,7 @@ impl LocalSearch {
         if self.shape == *layout {
             return;
         }
-        self.shape.clone_from(layout);
+        self.shape.copy_from(layout);
         let graph = view.graph;
         self.simple_pairs.clear();
         self.simple_pairs.extend(graph.regions().map(|members| match *members {

@@ -154,7 +154,8 @@ impl Coordination {
 
     /// The bound leaves no room for a better joint action.
     pub fn proven(&self) -> bool {
-        self.upper_bound <= self.value + 1e-9 * (1.0 + self.value.abs())
+        self.upper_bound <= self.value
+            || self.upper_bound <= self.value + 1e-9 * (1.0 + self.value.abs())
     }
 }
 

@@ -16,7 +16,7 @@ fn main() {
         if !name.contains(&only) {
             continue;
         }
-        if name.ends_with(".wcsp") {
+        if name.contains(".wcsp") {
             continue;
         }
         let evidence = instance["evidence_file"].as_str().map(|file| folder.join(file));

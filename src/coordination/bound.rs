@@ -12,7 +12,7 @@ use crate::graph::CoordinationGraph;
 /// `known` is the value of a joint action at hand, or minus infinity: values that cannot beat it
 /// are struck out on the way, which tightens the bound.
 ///
-/// Complexity: O(sweeps · Σ_R |table of R|).
+/// Complexity: `O(sweeps · Σ_R |table of R|)`.
 ///
 /// ```
 /// use cgcmarl::{coordination::{FactorTables, upper_bound}, graph::CoordinationGraph};
@@ -38,8 +38,7 @@ pub(crate) fn bound_of(mut model: Model, sweeps: usize, known: f64) -> f64 {
     let mut dual = Dual::new(&model);
     dual.cutoff = known - constant;
     let root = sweeps.div_ceil(2);
-    let open =
-        pulp::Arch::new().dispatch(Sweeps { dual: &mut dual, sweeps: root, least_gain: 0.0 });
+    let open = pulp::Arch::new().dispatch(Sweeps { dual: &mut dual, count: root, least_gain: 0.0 });
     let bound = if open { constant + split(&mut dual, sweeps - root) } else { known };
     bound.max(known) + rounding
 }
@@ -58,7 +57,7 @@ fn split(dual: &mut Dual, sweeps: usize) -> f64 {
         let alive = pulp::Arch::new().dispatch(Update { dual, variable });
         let share = sweeps / values.len();
         let open =
-            alive && pulp::Arch::new().dispatch(Sweeps { dual, sweeps: share, least_gain: 0.0 });
+            alive && pulp::Arch::new().dispatch(Sweeps { dual, count: share, least_gain: 0.0 });
         bound = if open { bound.max(dual.state.bound) } else { bound };
     }
     bound.min(before)
@@ -75,7 +74,7 @@ fn known_size(model: &Model) -> f64 {
 /// Sweeps until nothing beats the cutoff or a sweep gains less than a share of what is left.
 pub(crate) struct Sweeps<'a> {
     pub dual: &'a mut Dual,
-    pub sweeps: usize,
+    pub count: usize,
     /// Share of the distance to the cutoff that a sweep must gain.
     pub least_gain: f64,
 }
@@ -86,7 +85,7 @@ impl pulp::WithSimd for Sweeps<'_> {
     #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
-        for _ in 0..self.sweeps {
+        for _ in 0..self.count {
             let before = self.dual.state.bound;
             if before == f64::NEG_INFINITY
                 || !self.dual.pass(simd, Direction::Forward)

@@ -68,7 +68,7 @@ impl<'a> BranchAndBound<'a> {
     /// Searches below the current state; false if the bound closes it at once.
     fn node(&mut self, depth: usize, sweeps: usize, least_gain: f64) -> bool {
         self.nodes += 1;
-        if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, sweeps, least_gain }) {
+        if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, count: sweeps, least_gain }) {
             return false;
         }
         let again = self.last_conflict.filter(|&v| self.dual.state.n_alive[v] > 1);

@@ -1,5 +1,10 @@
 //! Factor graphs for tests: files with proven optima, and random ones.
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "each test file uses its part"
+)]
 
 use cgcmarl::coordination::{FactorTables, Problem};
 use cgcmarl::graph::CoordinationGraph;

@@ -1,17 +1,17 @@
 //! `cgcmarl solve`: the best assignment of a factor graph in a file, with a bound on its value.
 
+use super::output::{OutputFormat, print};
 use anyhow::{Result, bail};
 use cgcmarl::coordination::{
     Anytime, AnytimeOptions, Coordination, Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions,
     Problem,
 };
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
-use std::time::Instant;
+use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 /// Which algorithm answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Solver {
+pub(crate) enum Solver {
     /// Damped Max-Sum, decoded agent by agent
     MaxSum,
     /// Max-Sum decoded by value, with local search
@@ -20,49 +20,40 @@ pub enum Solver {
     Exact,
 }
 
-/// How the answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// A table to read
-    Table,
-    /// One JSON object
-    Json,
-}
-
 /// Find the best assignment of a factor graph
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   cgcmarl solve problem.uai --evidence problem.uai.evid --solver exact
   cgcmarl solve tables.LG --solver max-sum --iterations 10 --damping 0.3
   cgcmarl solve spread_n10_p0.fgq.gz --solver exact --time-limit 1 --format json")]
-pub struct SolveArgs {
+pub(crate) struct SolveArgs {
     /// UAI (MARKOV or BAYES), log-UAI (.LG) or .fgq.gz file
-    pub file: PathBuf,
+    file: PathBuf,
     /// Evidence file: the observed variables and their values
     #[arg(long, value_name = "FILE")]
-    pub evidence: Option<PathBuf>,
+    evidence: Option<PathBuf>,
     /// Algorithm
     #[arg(long, value_enum, default_value_t = Solver::Anytime)]
-    pub solver: Solver,
+    solver: Solver,
     /// Rounds of messages
     #[arg(long, value_name = "K", default_value_t = 10)]
-    pub iterations: usize,
+    iterations: usize,
     /// Share of the old message kept in each round, from 0 to below 1
     #[arg(long, value_name = "D", default_value_t = 0.3)]
-    pub damping: f32,
+    damping: f32,
     /// Seconds after which `exact` gives its best answer
     #[arg(long, value_name = "SECONDS", default_value_t = f64::INFINITY)]
-    pub time_limit: f64,
+    time_limit: f64,
     /// Output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 /// Sweeps of the bound for the solvers that compute none.
 const BOUND_SWEEPS: usize = 50;
 
 /// Runs the command.
-pub fn run(args: SolveArgs) -> Result<()> {
+pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode> {
     if !(0.0..1.0).contains(&args.damping) {
         bail!("--damping {} is not from 0 to below 1", args.damping);
     }
@@ -71,9 +62,10 @@ pub fn run(args: SolveArgs) -> Result<()> {
     }
     let problem = Problem::read(&args.file, args.evidence.as_deref())?;
     let start = Instant::now();
-    let (answer, action) = solve(&args, &problem);
+    let (answer, action) = solve(args, &problem);
     let seconds = start.elapsed().as_secs_f64();
-    print(&args, &answer, &action, seconds)
+    print(&text(args, &answer, &action, seconds)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The answer, in the precision of the file and with a bound.
@@ -101,9 +93,13 @@ fn solve(args: &SolveArgs, problem: &Problem) -> (Coordination, Vec<usize>) {
     (answer, action)
 }
 
-#[expect(clippy::print_stdout, reason = "the answer")]
-fn print(args: &SolveArgs, answer: &Coordination, action: &[usize], seconds: f64) -> Result<()> {
-    if args.format == Format::Json {
+fn text(
+    args: &SolveArgs,
+    answer: &Coordination,
+    action: &[usize],
+    seconds: f64,
+) -> Result<String> {
+    if args.format == OutputFormat::Json {
         // JSON has no infinity: what is not finite becomes null.
         let object = serde_json::json!({
             "assignment": action,
@@ -115,17 +111,18 @@ fn print(args: &SolveArgs, answer: &Coordination, action: &[usize], seconds: f64
             "proven": answer.proven(),
             "seconds": seconds,
         });
-        println!("{}", serde_json::to_string_pretty(&object)?);
-        return Ok(());
+        return Ok(serde_json::to_string_pretty(&object)?);
     }
     let assignment: Vec<String> = action.iter().map(ToString::to_string).collect();
-    println!("assignment   {}", assignment.join(" "));
-    println!("value        {}", answer.value);
-    println!("upper bound  {}", answer.upper_bound);
-    println!("gap          {}", answer.gap());
-    println!("proven       {}", if answer.proven() { "yes" } else { "no" });
-    println!("residual     {}", answer.residual);
-    println!("iterations   {}", answer.iterations);
-    println!("seconds      {seconds:.6}");
-    Ok(())
+    Ok(format!(
+        "assignment   {}\nvalue        {}\nupper bound  {}\ngap          {}\nproven       {}\n\
+         residual     {}\niterations   {}\nseconds      {seconds:.6}",
+        assignment.join(" "),
+        answer.value,
+        answer.upper_bound,
+        answer.gap(),
+        if answer.proven() { "yes" } else { "no" },
+        answer.residual,
+        answer.iterations,
+    ))
 }

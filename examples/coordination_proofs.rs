@@ -2,7 +2,7 @@
 #![expect(clippy::print_stdout, reason = "a report")]
 
 use cgcmarl::coordination::{Exact, ExactOptions, Problem, upper_bound};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 fn main() {
@@ -16,7 +16,7 @@ fn main() {
         if !name.contains(&only) {
             continue;
         }
-        if name.ends_with(".wcsp") {
+        if Path::new(name).extension().is_some_and(|extension| extension == "wcsp") {
             continue;
         }
         let evidence = instance["evidence_file"].as_str().map(|file| folder.join(file));

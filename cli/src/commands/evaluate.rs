@@ -5,10 +5,9 @@ use super::{
     sweep::changes,
 };
 use crate::report;
-use anyhow::Context;
 use cgcmarl::experiment::{Model, on_threads, play};
 use clap::Args;
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +32,7 @@ pub(crate) struct EvaluateArgs {
     /// Team size [default: the run's]
     #[arg(long)]
     agents: Option<usize>,
-    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
     #[arg(long)]
     layout: Option<String>,
     /// Write one decision as a log-UAI file instead of playing

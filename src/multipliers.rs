@@ -51,7 +51,7 @@ impl Default for MultiplierOptions {
     }
 }
 
-/// Projected dual ascent (Eq. dual-update): λ ← clamp(λ + η (cost − limit), 0, λ_max).
+/// Projected dual ascent (Eq. dual-update): `λ ← clamp(λ + η (cost − limit), 0, λ_max)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Multipliers {
     /// Row = agent, column = constraint.

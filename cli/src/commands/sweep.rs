@@ -8,6 +8,7 @@ use cgcmarl::{
 };
 use clap::Args;
 use std::{
+    fmt::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -35,7 +36,7 @@ pub(crate) struct SweepArgs {
     /// Team size [default: the run's]
     #[arg(long)]
     agents: Option<usize>,
-    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
     #[arg(long)]
     layout: Option<String>,
     /// Where front.json, front.csv, front.svg and front.png go [default: the run]
@@ -108,8 +109,12 @@ pub(crate) fn sweep_and_save(path: &Path, quiet: bool) -> anyhow::Result<()> {
 
 fn text(front: &Front, place: Option<&Path>) -> String {
     let mut text = report::table::front_table(front);
+    let printed = report::table::paper_table(front.n_agents);
+    if !printed.is_empty() {
+        let _ = write!(text, "\n{printed}");
+    }
     if let Some(place) = place {
-        text.push_str(&format!("\nThe front is drawn in {}\n", place.join("front.png").display()));
+        let _ = writeln!(text, "\nThe front is drawn in {}", place.join("front.png").display());
     }
     text
 }

@@ -28,7 +28,12 @@ pub struct CgCmarlPolicy {
 }
 
 impl CgCmarlPolicy {
-    /// Chooses the joint action of one state and lays the decision open.
+    /// Moves to another trade-off: one multiplier for all constraints, from the next decision on.
+    pub fn set_multiplier(&mut self, multiplier: f32) {
+        self.multipliers.fill(multiplier);
+    }
+
+    /// Decides in one state and shows how: the graph, the augmented tables and their solution.
     pub fn decide(
         &mut self,
         view: &dyn View,

@@ -78,6 +78,24 @@ impl MaxSum {
         }
         row
     }
+
+    /// How firmly each region spoke in the last call: the widest spread of its messages to its
+    /// members, 0 where it did not care what they do. In the order of the graph.
+    pub fn strengths(&self) -> Vec<f32> {
+        let layout = &self.messages.layout;
+        let spread = |region: usize| {
+            let messages = &self.messages.messages[layout.messages(region)];
+            let rows = layout.places(region).map(|place| {
+                let row = messages[layout.offsets[place]..].as_flattened();
+                let row = row[..layout.member_actions[place]].iter().filter(|m| m.is_finite());
+                let (low, high) =
+                    row.fold((f32::INFINITY, 0f32), |(low, high), &m| (low.min(m), high.max(m)));
+                (high - low).max(0.0)
+            });
+            rows.fold(0.0, f32::max)
+        };
+        (0..layout.n_regions()).map(spread).collect()
+    }
 }
 
 impl Coordinator for MaxSum {
@@ -124,5 +142,22 @@ impl pulp::WithSimd for Rounds<'_> {
             }
         }
         (residual, msg_iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_that_cares_speaks_firmly() {
+        let graph = CoordinationGraph::path(3);
+        let mut tables = FactorTables::zeros(&graph, 25);
+        tables.region_mut(0)[3 * 25 + 4] = 2.0;
+        let options = MaxSumOptions { msg_iterations: 1, damping: 0.0, ..MaxSumOptions::default() };
+        let mut solver = MaxSum::new(options);
+        solver.coordinate(&graph, &tables, &mut Vec::new());
+        // Each member hears 2 more for one action than for the others; the second region is indifferent.
+        assert_eq!(solver.strengths(), [2.0, 0.0]);
     }
 }

@@ -84,7 +84,7 @@ impl MaxSum {
     pub fn strengths(&self) -> Vec<f32> {
         let layout = &self.messages.layout;
         let spread = |region: usize| {
-            let messages = &self.messages.messages[layout.messages(region)];
+            let messages = &self.messages.to_members[layout.messages(region)];
             let rows = layout.places(region).map(|place| {
                 let row = messages[layout.offsets[place]..].as_flattened();
                 let row = row[..layout.member_actions[place]].iter().filter(|m| m.is_finite());

@@ -123,7 +123,7 @@ fn exact_reaches_the_known_optima_of_uai_files() {
         }
         let evidence = row["evidence_file"].as_str().map(|file| folder.join(file));
         let problem = Problem::read(&folder.join(name), evidence.as_deref()).expect(name);
-        let options = ExactOptions { time_limit: 5.0, ..ExactOptions::default() };
+        let options = ExactOptions { time_limit: 10.0, ..ExactOptions::default() };
         let mut action = Vec::new();
         let answer = Exact::new(options).solve(&problem, &mut action);
         let optimum = row["optimum_log"].as_f64().expect("an optimum");

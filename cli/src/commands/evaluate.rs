@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct EvaluateArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings of the environment to change, such as contact=true
+    /// Settings to change, such as contact=true acting.solver=max_sum
     settings: Vec<String>,
     /// Weight of the constraints
     #[arg(long, default_value_t = 1.0)]
@@ -65,9 +65,10 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         "invalid value for `--multiplier`: {} (must be zero or more)",
         args.multiplier
     );
-    let model = Model::open(&args.run)?;
+    let mut model = Model::open(&args.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
+    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     if let Some(file) = &args.export_uai {
         return export(args, &model, &config, file);

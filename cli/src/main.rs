@@ -36,6 +36,8 @@ enum Command {
     Evaluate(commands::evaluate::EvaluateArgs),
     /// Score a trained model over many multipliers and draw the front
     Sweep(commands::sweep::SweepArgs),
+    /// Average the fronts of several seeds
+    Summary(commands::summary::SummaryArgs),
     /// Print a resolved configuration
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => commands::train::resume(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Summary(args) => commands::summary::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
         Command::Solve(args) => commands::solve::run(&args),

@@ -5,5 +5,6 @@ pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod output;
 pub(crate) mod solve;
+pub(crate) mod summary;
 pub(crate) mod sweep;
 pub(crate) mod train;

@@ -46,7 +46,7 @@ impl Default for MultiplierOptions {
             fixed: vec![0.0],
             zero_share: 0.3,
             sample_low: 0.05,
-            sample_high: 10.0,
+            sample_high: 20.0,
         }
     }
 }

@@ -6,9 +6,10 @@ use super::{
     two_head::TwoHead,
 };
 use crate::{
-    coordination::{Coordinator, SolverOptions},
+    coordination::{Coordination, Coordinator, FactorTables, SolverOptions},
+    environment::View,
     episode::{Player, Scene},
-    graph::JointAction,
+    graph::{CoordinationGraph, JointAction},
     rng::Rng,
 };
 use rayon::prelude::*;
@@ -24,6 +25,33 @@ pub struct CgCmarlPolicy {
     pub(super) noise: Arc<TableNoise>,
     pub(super) actors: Vec<Actor>,
     pub(super) rows: Vec<f32>,
+}
+
+impl CgCmarlPolicy {
+    /// Moves to another trade-off: one multiplier for all constraints, from the next decision on.
+    pub fn set_multiplier(&mut self, multiplier: f32) {
+        self.multipliers.fill(multiplier);
+    }
+
+    /// Decides in one state and shows how: the graph, the augmented tables and their solution.
+    pub fn decide(
+        &mut self,
+        view: &dyn View,
+        state: &[f32],
+        action: &mut JointAction,
+    ) -> (&CoordinationGraph, &FactorTables, Coordination) {
+        if self.actors.is_empty() {
+            self.actors.push(Actor::new(view, self.acting.build(), self.average_orders));
+        }
+        let stage = Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        };
+        self.actors[0].decide(stage, state, &self.multipliers, action)
+    }
 }
 
 impl Player for CgCmarlPolicy {

@@ -4,5 +4,6 @@ pub(crate) mod check_environment;
 pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod output;
+pub(crate) mod solve;
 pub(crate) mod sweep;
 pub(crate) mod train;

@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct SweepArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings of the environment to change, such as agents=4 contact=true
+    /// Settings to change, such as contact=true acting.solver=max_sum
     settings: Vec<String>,
     /// Multipliers to try, separated by commas [default: the run's]
     #[arg(long, value_delimiter = ',')]
@@ -52,9 +52,10 @@ pub(crate) struct SweepArgs {
 
 /// Sweeps, draws and prints.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    let model = Model::open(&args.run)?;
+    let mut model = Model::open(&args.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
+    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
     if let Some(multipliers) = &args.multipliers {
         config.evaluation.multipliers.clone_from(multipliers);
     }

@@ -200,7 +200,11 @@ impl Model {
         let mut world = SimpleSpread::new(environment)?;
         let horizon = world.view().spec().horizon;
         if step >= horizon {
-            return Err(Error::setting("decision", step, format!("an episode has {horizon} steps")));
+            return Err(Error::setting(
+                "decision",
+                step,
+                format!("an episode has {horizon} steps"),
+            ));
         }
         let mut policy = self.learner(environment)?.policy_at(multiplier);
         world.reset(&mut Streams::new(start_seed).rng(Purpose::Evaluation, episode));

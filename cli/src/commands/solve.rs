@@ -93,12 +93,7 @@ fn solve(args: &SolveArgs, problem: &Problem) -> (Coordination, Vec<usize>) {
     (answer, action)
 }
 
-fn text(
-    args: &SolveArgs,
-    answer: &Coordination,
-    action: &[usize],
-    seconds: f64,
-) -> Result<String> {
+fn text(args: &SolveArgs, answer: &Coordination, action: &[usize], seconds: f64) -> Result<String> {
     if args.format == OutputFormat::Json {
         // JSON has no infinity: what is not finite becomes null.
         let object = serde_json::json!({

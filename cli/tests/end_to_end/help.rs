@@ -6,7 +6,7 @@ use crate::program::Place;
 fn help_reads_as_agreed() {
     let place = Place::new();
     insta::assert_snapshot!("program", place.succeed(&["--help"]).text);
-    for verb in ["train", "resume", "evaluate", "sweep", "config", "check-environment"] {
+    for verb in ["train", "resume", "evaluate", "sweep", "config", "check-environment", "solve"] {
         insta::assert_snapshot!(verb, place.succeed(&[verb, "--help"]).text);
     }
 }

@@ -26,7 +26,6 @@ fn killed_at_any_moment_and_resumed_equals_uninterrupted() {
     place.train("whole", &[]);
     for run in ["first", "second", "third"] {
         let moments = [1 + chance(3), 4 + chance(3), 7 + chance(3)].map(|line| line as usize);
-        println!("{run} is killed at lines {moments:?}");
         kill_at(&place, &tiny(run, &[]), run, moments[0]);
         for line in &moments[1..] {
             kill_at(&place, &["resume", run], run, *line);

@@ -9,8 +9,9 @@
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
-/// Numbers that are processed together.
-pub(crate) const LANES: usize = 8;
+/// Numbers that are processed together: whole registers of every instruction set, up to the
+/// sixteen `f32` of AVX-512.
+pub(crate) const LANES: usize = 16;
 
 /// One padded piece of a row.
 pub(crate) type Chunk<T> = [T; LANES];

@@ -38,9 +38,9 @@ impl Default for AnytimeOptions {
         Self {
             msg_iterations: 10,
             damping: 0.3,
-            effort: 90,
-            restarts: 200,
-            kicks: 3,
+            effort: 15,
+            restarts: 100,
+            kicks: 2,
             warm_start: false,
         }
     }

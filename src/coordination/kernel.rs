@@ -9,8 +9,8 @@
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
-/// Numbers that are processed together: as many as the widest register (AVX-512, `f32`) holds, so
-/// that a padded row is always a whole number of registers.
+/// Numbers that are processed together: whole registers of every instruction set, up to the
+/// sixteen `f32` of AVX-512.
 pub(crate) const LANES: usize = 16;
 
 /// One padded piece of a row.

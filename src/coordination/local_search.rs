@@ -364,6 +364,10 @@ pub(crate) fn best_columns<S: Simd>(
         *best = columns_of_width(simd, table, first);
         return;
     }
+    if let Ok(best) = <&mut [S::f32s; 2]>::try_from(&mut *best) {
+        *best = columns_of_width(simd, table, first);
+        return;
+    }
     best.fill(simd.splat_f32s(f32::NEG_INFINITY));
     for (row, &x) in table.chunks_exact(best.len()).zip(first) {
         let x = simd.splat_f32s(x);

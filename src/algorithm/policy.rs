@@ -95,6 +95,10 @@ pub(super) fn choose_in_shards(
     while actors.len() < actions.len().div_ceil(share) {
         actors.push(Actor::new(scene.view, coordinator(), both_orders));
     }
+    if actions.len() <= share {
+        // Handing a single share to another thread would only cost time.
+        return actors[0].choose(stage, scene.states, multipliers, rngs, actions);
+    }
     let n_constraints = spec.constraints.len();
     actors
         .par_iter_mut()

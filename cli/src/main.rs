@@ -36,6 +36,8 @@ enum Command {
     Evaluate(commands::evaluate::EvaluateArgs),
     /// Score a trained model over many multipliers and draw the front
     Sweep(commands::sweep::SweepArgs),
+    /// Check the paper's theorems on small problems, or the error budget of a trained model
+    Theory(commands::theory::TheoryArgs),
     /// Print a resolved configuration
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => commands::train::resume(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Theory(args) => commands::theory::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
     };

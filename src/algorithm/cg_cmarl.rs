@@ -203,7 +203,8 @@ impl CgCmarl {
         }
     }
 
-    fn policy(&self, multipliers: Vec<f32>) -> CgCmarlPolicy {
+    /// The trained policy at these multipliers, one per constraint.
+    pub fn policy(&self, multipliers: Vec<f32>) -> CgCmarlPolicy {
         CgCmarlPolicy {
             network: Arc::clone(&self.network),
             parameters: Arc::new(self.averaged.clone()),

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     coordination::{Coordinator, SolverOptions},
+    environment::View,
     episode::{Player, Scene},
     graph::JointAction,
     rng::Rng,
@@ -26,20 +27,39 @@ pub struct CgCmarlPolicy {
     pub(super) rows: Vec<f32>,
 }
 
+impl CgCmarlPolicy {
+    /// Its network and numbers, for those who look inside its decisions.
+    pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
+        Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        }
+    }
+
+    /// An actor that decides like this policy, with a coordinator of its own or another.
+    pub fn actor(&self, view: &dyn View, coordinator: Option<Box<dyn Coordinator>>) -> Actor {
+        let coordinator = coordinator.unwrap_or_else(|| self.acting.build());
+        Actor::new(view, coordinator, self.average_orders)
+    }
+
+    /// Weight of each constraint.
+    pub fn multipliers(&self) -> &[f32] {
+        &self.multipliers
+    }
+}
+
 impl Player for CgCmarlPolicy {
     fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
         self.rows.clear();
         (0..actions.len()).for_each(|_| self.rows.extend_from_slice(&self.multipliers));
-        let stage = Stage {
-            network: &self.network,
-            parameters: &self.parameters,
-            view: scene.view,
-            noise_scale: 0.0,
-            noise: &self.noise,
-        };
+        let mut actors = std::mem::take(&mut self.actors);
+        let stage = self.stage(scene.view);
         let coordinator = || self.acting.build();
         choose_in_shards(
-            &mut self.actors,
+            &mut actors,
             stage,
             coordinator,
             self.average_orders,
@@ -48,6 +68,7 @@ impl Player for CgCmarlPolicy {
             rngs,
             actions,
         );
+        self.actors = actors;
     }
 }
 

@@ -5,4 +5,5 @@ pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod output;
 pub(crate) mod sweep;
+pub(crate) mod theory;
 pub(crate) mod train;

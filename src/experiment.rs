@@ -4,14 +4,16 @@ use crate::{
     algorithm::{CgCmarl, Learner, OperatingPoint, RandomPolicy},
     checkpoint::Checkpoint,
     config::Config,
+    coordination::{Coordination, FactorTables},
     environment::{
-        Environment, oracle::Oracle, simple_spread::SimpleSpread,
+        Environment, Outcome, oracle::Oracle, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },
     episode::{Arena, Player, Summary},
     error::{Error, Result},
     evaluation::{EvaluationOptions, Front, Score, play_episodes},
-    rng::Streams,
+    graph::{CoordinationGraph, JointAction},
+    rng::{Purpose, Streams},
     run_dir::{Manifest, RunDir, RunWriter},
     training::Training,
 };
@@ -180,6 +182,38 @@ impl Model {
         Ok(learner)
     }
 
+    /// One decision of one evaluation episode: its graph, its tables and what the policy does.
+    pub fn decision(
+        &self,
+        environment: &SimpleSpreadOptions,
+        start_seed: u64,
+        multiplier: f32,
+        (episode, step): (u64, usize),
+    ) -> Result<Decision> {
+        let mut world = SimpleSpread::new(environment)?;
+        let horizon = world.view().spec().horizon;
+        if step >= horizon {
+            return Err(Error::setting(
+                "decision",
+                step,
+                format!("an episode has {horizon} steps"),
+            ));
+        }
+        let mut policy = self.learner(environment)?.policy_at(multiplier);
+        world.reset(&mut Streams::new(start_seed).rng(Purpose::Evaluation, episode));
+        let mut state = vec![0.0; world.view().spec().state_width];
+        let (mut action, mut outcome) = (JointAction::new(), Outcome::default());
+        for _ in 0..step {
+            world.write_state(&mut state);
+            policy.decide(world.view(), &state, &mut action);
+            world.step(&action, &mut outcome);
+        }
+        world.write_state(&mut state);
+        let (graph, tables, answer) = policy.decide(world.view(), &state, &mut action);
+        let (graph, tables) = (graph.clone(), tables.clone());
+        Ok(Decision { graph, tables, action, answer })
+    }
+
     /// Scores every multiplier on the same start states, with the random policy and the oracle.
     pub fn sweep(
         &self,
@@ -204,6 +238,18 @@ impl Model {
         front.environment = card(environment);
         Ok(front)
     }
+}
+
+/// One decision, laid open.
+pub struct Decision {
+    /// Who coordinates with whom.
+    pub graph: CoordinationGraph,
+    /// The augmented tables.
+    pub tables: FactorTables,
+    /// The joint action that was chosen.
+    pub action: JointAction,
+    /// What the coordinator says about it.
+    pub answer: Coordination,
 }
 
 /// The score of one policy.

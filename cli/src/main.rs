@@ -42,6 +42,8 @@ enum Command {
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
     CheckEnvironment(commands::check_environment::CheckEnvironmentArgs),
+    /// Find the best joint action of a factor graph (UAI, log-UAI or fgq file)
+    Solve(commands::solve::SolveArgs),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Theory(args) => commands::theory::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
+        Command::Solve(args) => commands::solve::run(&args),
     };
     result.unwrap_or_else(|error| commands::output::fail(&error))
 }

@@ -1,7 +1,7 @@
 //! How a region's table of joint actions is made from the outputs of a head.
 //!
 //! `free`: one output per joint action, the paper's |A|^|R|. `tied`: a sum of few shared terms on a
-//! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_k − a_i\],
+//! force grid: `V + Σ_i E_i[a_i] + Σ_i (X_i[x_i] + Y_i[y_i]) + Σ_{i<k} D_ik[a_k − a_i]`,
 //! where a = (x, y) on the grid.
 
 use serde::{Deserialize, Serialize};

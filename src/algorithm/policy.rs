@@ -6,10 +6,10 @@ use super::{
     two_head::TwoHead,
 };
 use crate::{
-    coordination::{Coordinator, SolverOptions},
+    coordination::{Coordination, Coordinator, FactorTables, SolverOptions},
     environment::View,
     episode::{Player, Scene},
-    graph::JointAction,
+    graph::{CoordinationGraph, JointAction},
     rng::Rng,
 };
 use rayon::prelude::*;
@@ -28,6 +28,31 @@ pub struct CgCmarlPolicy {
 }
 
 impl CgCmarlPolicy {
+    /// Moves to another trade-off: one multiplier for all constraints, from the next decision on.
+    pub fn set_multiplier(&mut self, multiplier: f32) {
+        self.multipliers.fill(multiplier);
+    }
+
+    /// Decides in one state and shows how: the graph, the augmented tables and their solution.
+    pub fn decide(
+        &mut self,
+        view: &dyn View,
+        state: &[f32],
+        action: &mut JointAction,
+    ) -> (&CoordinationGraph, &FactorTables, Coordination) {
+        if self.actors.is_empty() {
+            self.actors.push(Actor::new(view, self.acting.build(), self.average_orders));
+        }
+        let stage = Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        };
+        self.actors[0].decide(stage, state, &self.multipliers, action)
+    }
+
     /// Its network and numbers, for those who look inside its decisions.
     pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
         Stage {
@@ -39,7 +64,7 @@ impl CgCmarlPolicy {
         }
     }
 
-    /// An actor that decides like this policy, with a coordinator of its own or another.
+    /// An actor that decides like this policy, with this coordinator or the policy's own.
     pub fn actor(&self, view: &dyn View, coordinator: Option<Box<dyn Coordinator>>) -> Actor {
         let coordinator = coordinator.unwrap_or_else(|| self.acting.build());
         Actor::new(view, coordinator, self.average_orders)
@@ -55,11 +80,16 @@ impl Player for CgCmarlPolicy {
     fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
         self.rows.clear();
         (0..actions.len()).for_each(|_| self.rows.extend_from_slice(&self.multipliers));
-        let mut actors = std::mem::take(&mut self.actors);
-        let stage = self.stage(scene.view);
+        let stage = Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view: scene.view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        };
         let coordinator = || self.acting.build();
         choose_in_shards(
-            &mut actors,
+            &mut self.actors,
             stage,
             coordinator,
             self.average_orders,
@@ -68,7 +98,6 @@ impl Player for CgCmarlPolicy {
             rngs,
             actions,
         );
-        self.actors = actors;
     }
 }
 

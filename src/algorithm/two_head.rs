@@ -1,6 +1,6 @@
 //! The network shared by all regions: a trunk, one primary head and one head per constraint.
 //!
-//! h = trunk(row), Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t}); j = 0 is the task.
+//! `h = trunk(row)`, `Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t})`; j = 0 is the task.
 
 use super::head::{Head, HeadKind};
 use crate::{
@@ -197,7 +197,7 @@ impl TwoHead {
     }
 }
 
-/// Backward through the selected terms: d_w += d h, d_b += d, d_h = Σ d w.
+/// Backward through the selected terms: `d_w += d h`, `d_b += d`, `d_h = Σ d w`.
 #[inline(always)]
 fn backward_selected<'a>(
     rows: impl Iterator<Item = (((&'a [f32], &'a mut [f32]), &'a [usize]), &'a [f32])>,

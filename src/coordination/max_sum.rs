@@ -1,7 +1,7 @@
 //! Damped Max-Sum message passing (Section "Max-Sum Action Coordination", appendix B).
 //!
 //! `a_i = argmax Σ_{R∋i} M_{R→i}` after `msg_iterations` rounds. Exact on trees, approximate on
-//! cycles. Complexity: O(iterations · Σ_R |table of R|).
+//! cycles. Complexity: `O(iterations · Σ_R |table of R|)`.
 
 use super::messages::Messages;
 use super::{Coordination, Coordinator, FactorTables};
@@ -56,6 +56,15 @@ impl MaxSum {
         Self { options, ..Self::default() }
     }
 
+    /// The message of a region to one of its members after the last call, its largest entry 0
+    /// up to damping.
+    pub fn message(&self, region: usize, slot: usize) -> &[f32] {
+        let layout = &self.messages.layout;
+        let place = layout.region_places[region] + slot;
+        let start = layout.message_starts[region] + layout.offsets[place];
+        &self.messages.to_members[start..].as_flattened()[..layout.member_actions[place]]
+    }
+
     /// The agent's utility plus every message it received in the last call, shifted so that the
     /// largest is 0.
     pub fn beliefs(&self, agent: usize) -> Vec<f32> {
@@ -63,9 +72,29 @@ impl MaxSum {
         self.messages.belief(agent, &mut row);
         let best = row.iter().fold(f32::NEG_INFINITY, |best, &x| best.max(x));
         if best > f32::NEG_INFINITY {
-            row.iter_mut().for_each(|x| *x -= best);
+            for x in &mut row {
+                *x -= best;
+            }
         }
         row
+    }
+
+    /// How firmly each region spoke in the last call: the widest spread of its messages to its
+    /// members, 0 where it did not care what they do. In the order of the graph.
+    pub fn strengths(&self) -> Vec<f32> {
+        let layout = &self.messages.layout;
+        let spread = |region: usize| {
+            let messages = &self.messages.to_members[layout.messages(region)];
+            let rows = layout.places(region).map(|place| {
+                let row = messages[layout.offsets[place]..].as_flattened();
+                let row = row[..layout.member_actions[place]].iter().filter(|m| m.is_finite());
+                let (low, high) =
+                    row.fold((f32::INFINITY, 0f32), |(low, high), &m| (low.min(m), high.max(m)));
+                (high - low).max(0.0)
+            });
+            rows.fold(0.0, f32::max)
+        };
+        (0..layout.n_regions()).map(spread).collect()
     }
 }
 
@@ -113,5 +142,22 @@ impl pulp::WithSimd for Rounds<'_> {
             }
         }
         (residual, msg_iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_that_cares_speaks_firmly() {
+        let graph = CoordinationGraph::path(3);
+        let mut tables = FactorTables::zeros(&graph, 25);
+        tables.region_mut(0)[3 * 25 + 4] = 2.0;
+        let options = MaxSumOptions { msg_iterations: 1, damping: 0.0, ..MaxSumOptions::default() };
+        let mut solver = MaxSum::new(options);
+        solver.coordinate(&graph, &tables, &mut Vec::new());
+        // Each member hears 2 more for one action than for the others; the second region is indifferent.
+        assert_eq!(solver.strengths(), [2.0, 0.0]);
     }
 }

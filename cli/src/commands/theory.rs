@@ -125,9 +125,7 @@ fn trained(run: &Path) -> anyhow::Result<Report> {
     let model = Model::open(run)?;
     let environment = &model.config.environment;
     let learner = model.learner(environment)?;
-    let n_constraints = environment.constraints.len();
-    let mut policies: Vec<_> =
-        MULTIPLIERS.iter().map(|&m| learner.policy(vec![m; n_constraints])).collect();
+    let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| learner.policy_at(m)).collect();
     let options = theory::TrainedOptions {
         episodes: 40,
         start_seed: HELD_OUT,

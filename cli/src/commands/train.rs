@@ -135,8 +135,8 @@ impl Watch for Watcher {
             let number = |key: &str| line[key].as_f64().unwrap_or_default();
             self.status.coverage = number("coverage");
             self.status.collisions = number("collisions_per_step");
-            let entries = line.as_object().into_iter().flatten();
-            let multiplier = entries.filter(|(key, _)| key.starts_with("multiplier_")).next();
+            let mut entries = line.as_object().into_iter().flatten();
+            let multiplier = entries.find(|(key, _)| key.starts_with("multiplier_"));
             self.status.multiplier = multiplier.and_then(|(_, m)| m.as_f64()).unwrap_or_default();
         }
         self.progress.update(&self.status);

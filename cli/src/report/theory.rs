@@ -181,7 +181,9 @@ mod tests {
         let text = verdicts(&report());
         assert!(text.contains("verdict         holds under a condition"), "{text}");
         assert!(text.contains("  counterexample  two\n"), "{text}");
-        assert!(text.ends_with("1 hold, 1 hold under a condition, 0 do not hold, 0 measured only\n"));
+        assert!(
+            text.ends_with("1 hold, 1 hold under a condition, 0 do not hold, 0 measured only\n")
+        );
     }
 
     #[test]

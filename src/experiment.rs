@@ -2,7 +2,7 @@
 
 use crate::{
     algorithm::{CgCmarl, Learner, OperatingPoint, RandomPolicy},
-    checkpoint::Checkpoint,
+    checkpoint::{Checkpoint, Values},
     config::Config,
     coordination::{Coordination, FactorTables},
     environment::{
@@ -86,10 +86,12 @@ impl Session {
 
     /// Takes a run up at its newest checkpoint.
     pub fn resume(path: &Path) -> Result<Self> {
-        let config = read_config(&RunDir::open(path)?)?;
+        let run = RunDir::open(path)?;
+        let config = read_config(&run)?;
         let mut training = build_training(&config)?;
-        let (writer, checkpoint) = RunWriter::resume(path)?;
-        training.load(&checkpoint)?;
+        // The logs are cut back only once the checkpoint is known to fit.
+        training.load(&run.load_latest()?)?;
+        let (writer, _) = RunWriter::resume(path)?;
         Ok(Self { training, writer, config })
     }
 
@@ -113,7 +115,9 @@ impl Session {
             watch.round(self.training.steps(), round.line.as_ref());
             let stop = watch.stop();
             if round.checkpoint || stop {
-                self.writer.save_checkpoint(&mut self.training.save())?;
+                let mut checkpoint = self.training.save();
+                refuse_diverged(&checkpoint)?;
+                self.writer.save_checkpoint(&mut checkpoint)?;
             }
             if stop && !round.finished {
                 return Ok(End::Stopped);
@@ -137,10 +141,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a run directory.
+    /// Opens a run directory. How many landmarks its regions see is fixed here, so that the network
+    /// fits teams of other sizes.
     pub fn open(path: &Path) -> Result<Self> {
         let run = RunDir::open(path)?;
-        let config = read_config(&run)?;
+        let mut config = read_config(&run)?;
+        let SimpleSpreadOptions { agents, observation, .. } = &mut config.environment;
+        observation.landmarks = Some(observation.n_landmarks(*agents));
         let checkpoint = run.load_model()?;
         Ok(Self { config, run, steps: checkpoint.step, checkpoint })
     }
@@ -286,6 +293,21 @@ pub fn card(environment: &SimpleSpreadOptions) -> Value {
         "coverage_distances": [0.1, 0.15, 0.2],
         "collision": "pairs closer than two radii after a step, per step",
     })
+}
+
+/// A loss is checked before its update only, so the last update of a round is checked here.
+fn refuse_diverged(checkpoint: &Checkpoint) -> Result<()> {
+    for tensor in checkpoint.tensors() {
+        let Values::F32(values) = &tensor.values else { continue };
+        if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
+            return Err(Error::Diverged {
+                step: checkpoint.step,
+                what: tensor.name.clone(),
+                value,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn default_place(root: &Path, config: &Config) -> PathBuf {

@@ -38,6 +38,8 @@ enum Command {
     Sweep(commands::sweep::SweepArgs),
     /// Check the paper's theorems on small problems, or the error budget of a trained model
     Theory(commands::theory::TheoryArgs),
+    /// Average the fronts of several seeds
+    Summary(commands::summary::SummaryArgs),
     /// Print a resolved configuration
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
+        Command::Summary(args) => commands::summary::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
         Command::Solve(args) => commands::solve::run(&args),

@@ -194,6 +194,7 @@ impl Head {
 }
 
 /// One line of a table, unrolled for the usual grid.
+#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn add_line<const G: usize>(cells: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
     for i in 0..G {

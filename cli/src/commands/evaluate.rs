@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct EvaluateArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings to change, such as contact=true acting.solver=max_sum
+    /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
     /// Weight of the constraints
     #[arg(long, default_value_t = 1.0)]
@@ -41,7 +41,7 @@ pub(crate) struct EvaluateArgs {
     /// Team size [default: the run's]
     #[arg(long)]
     agents: Option<usize>,
-    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
     #[arg(long)]
     layout: Option<String>,
     /// Write one decision as a log-UAI file instead of playing

@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod output;
 pub(crate) mod solve;
+pub(crate) mod summary;
 pub(crate) mod sweep;
 pub(crate) mod theory;
 pub(crate) mod train;

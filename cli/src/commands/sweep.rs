@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct SweepArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings to change, such as contact=true acting.solver=max_sum
+    /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
     /// Multipliers to try, separated by commas [default: the run's]
     #[arg(long, value_delimiter = ',')]

@@ -100,6 +100,8 @@ fn finish(mut session: Session, quiet: bool) -> anyhow::Result<ExitCode> {
     }
     report::save_curves(session.run_dir())?;
     drop(session);
+    // The training is saved, so that Ctrl-C need not wait for the sweep.
+    watcher.interrupted.store(true, Ordering::SeqCst);
     sweep_and_save(&path, quiet)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -36,6 +36,8 @@ enum Command {
     Evaluate(commands::evaluate::EvaluateArgs),
     /// Score a trained model over many multipliers and draw the front
     Sweep(commands::sweep::SweepArgs),
+    /// Check the paper's theorems on small problems, or the error budget of a trained model
+    Theory(commands::theory::TheoryArgs),
     /// Average the fronts of several seeds
     Summary(commands::summary::SummaryArgs),
     /// Print a resolved configuration
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => commands::train::resume(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Theory(args) => commands::theory::run(&args),
         Command::Summary(args) => commands::summary::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),

@@ -52,6 +52,28 @@ impl CgCmarlPolicy {
         };
         self.actors[0].decide(stage, state, &self.multipliers, action)
     }
+
+    /// Its network and numbers, for those who look inside its decisions.
+    pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
+        Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        }
+    }
+
+    /// An actor that decides like this policy, with this coordinator or the policy's own.
+    pub fn actor(&self, view: &dyn View, coordinator: Option<Box<dyn Coordinator>>) -> Actor {
+        let coordinator = coordinator.unwrap_or_else(|| self.acting.build());
+        Actor::new(view, coordinator, self.average_orders)
+    }
+
+    /// Weight of each constraint.
+    pub fn multipliers(&self) -> &[f32] {
+        &self.multipliers
+    }
 }
 
 impl Player for CgCmarlPolicy {

@@ -7,4 +7,5 @@ pub(crate) mod output;
 pub(crate) mod solve;
 pub(crate) mod summary;
 pub(crate) mod sweep;
+pub(crate) mod theory;
 pub(crate) mod train;

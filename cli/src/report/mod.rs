@@ -10,6 +10,7 @@ pub(crate) mod render;
 #[cfg(test)]
 mod sample;
 pub(crate) mod table;
+pub(crate) mod theory;
 
 use anyhow::Context;
 use cgcmarl::{checkpoint::atomic, evaluation::Front, run_dir::RunDir};

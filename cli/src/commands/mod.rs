@@ -4,5 +4,8 @@ pub(crate) mod check_environment;
 pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod output;
+pub(crate) mod render;
+pub(crate) mod report;
 pub(crate) mod sweep;
 pub(crate) mod train;
+pub(crate) mod view;

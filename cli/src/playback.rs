@@ -16,7 +16,7 @@ use std::time::Instant;
 /// Who decides.
 enum Mind {
     /// A trained policy; the second coordinator repeats its messages to show them.
-    Trained(Box<CgCmarlPolicy>, MaxSum),
+    Trained(Box<(CgCmarlPolicy, MaxSum)>),
     /// The planner that sees all.
     Oracle(Box<Oracle>),
 }
@@ -96,7 +96,7 @@ impl Playback {
             ..MaxSumOptions::default()
         });
         let policy = learner.policy(vec![0.0; options.constraints.len()]);
-        Self::new(options, |_| Mind::Trained(Box::new(policy), messages))
+        Self::new(options, |_| Mind::Trained(Box::new((policy, messages))))
     }
 
     /// The oracle in an environment.
@@ -159,7 +159,8 @@ impl Playback {
     fn decide(&mut self, multiplier: f32) {
         self.environment.write_state(&mut self.state);
         match &mut self.mind {
-            Mind::Trained(policy, _) => {
+            Mind::Trained(trained) => {
+                let policy = &mut trained.0;
                 policy.set_multiplier(multiplier);
                 policy.decide(self.environment.view(), &self.state, &mut self.action);
             }
@@ -169,7 +170,8 @@ impl Playback {
 
     /// What the regions said to the last decision: its tables once more, with the messages kept.
     fn edges(&mut self) -> Vec<Edge> {
-        let Mind::Trained(policy, messages) = &mut self.mind else { return vec![] };
+        let Mind::Trained(trained) = &mut self.mind else { return vec![] };
+        let (policy, messages) = trained.as_mut();
         let (graph, tables, _) =
             policy.decide(self.environment.view(), &self.state, &mut self.action);
         messages.coordinate(graph, tables, &mut Vec::new());

@@ -29,7 +29,7 @@ pub(crate) struct RenderArgs {
     /// Team size [default: the run's]
     #[arg(long)]
     agents: Option<usize>,
-    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
     #[arg(long)]
     layout: Option<String>,
     /// Where the picture goes: a .gif, or an animated .apng or .png

@@ -227,9 +227,10 @@ impl Palette {
 mod tests {
     use super::*;
     use crate::playback::Playback;
+    use cgcmarl::environment::spread_options::SimpleSpreadOptions;
 
     fn pictures() -> Vec<Raster> {
-        let mut playback = Playback::oracle(&Default::default()).unwrap();
+        let mut playback = Playback::oracle(&SimpleSpreadOptions::default()).unwrap();
         let trace = playback.trace(1, 0, None);
         frames(&trace, playback.radius(), "oracle").unwrap()
     }

@@ -156,9 +156,10 @@ impl Cast {
         }
         drop(waiting);
         let options = options(&reading, world)?;
-        let playback = match oracle {
-            true => Playback::oracle(&options),
-            false => Playback::trained(&reading.model, &options),
+        let playback = if oracle {
+            Playback::oracle(&options)
+        } else {
+            Playback::trained(&reading.model, &options)
         };
         playback.map(|playback| (role, playback)).map_err(|error| (400, error.to_string()))
     }

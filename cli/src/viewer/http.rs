@@ -155,11 +155,12 @@ fn read_some(
     deadline: Instant,
 ) -> Result<(), Trouble> {
     let mut buffer = [0; 4096];
-    let slow = || match bytes.is_empty() {
-        true => Trouble::Gone,
-        false => Trouble::Refused(408, "the request did not arrive in time".into()),
+    let slow = if bytes.is_empty() {
+        Trouble::Gone
+    } else {
+        Trouble::Refused(408, "the request did not arrive in time".into())
     };
-    let left = until(deadline).map_err(|_| slow())?;
+    let Ok(left) = until(deadline) else { return Err(slow) };
     stream.set_read_timeout(Some(left)).map_err(|_| Trouble::Gone)?;
     match stream.read(&mut buffer) {
         Ok(0) => Err(Trouble::Gone),
@@ -168,7 +169,7 @@ fn read_some(
             Ok(())
         }
         Err(error) => match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Err(slow()),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Err(slow),
             ErrorKind::Interrupted => Ok(()),
             _ => Err(Trouble::Gone),
         },

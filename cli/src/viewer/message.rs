@@ -107,7 +107,7 @@ impl Limits for Step {
             if points.len() != n {
                 return Err(format!("invalid `{name}`: {} points for {n} agents", points.len()));
             }
-            let outside = points.iter().flatten().find(|x| !(x.abs() <= FARTHEST));
+            let outside = points.iter().flatten().find(|x| !(-FARTHEST..=FARTHEST).contains(*x));
             if let Some(x) = outside {
                 return Err(format!("invalid `{name}`: {x} (from -{FARTHEST} to {FARTHEST})"));
             }

@@ -36,7 +36,8 @@ pub(crate) fn serve(
 ) -> anyhow::Result<()> {
     let cast = Arc::new(cast);
     let asked = Arc::clone(&cast);
-    let handler = Arc::new(move |request: &Request| api::answer(&asked, &door, request));
+    let handler: Arc<server::Handler> =
+        Arc::new(move |request: &Request| api::answer(&asked, &door, request));
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
@@ -44,6 +45,6 @@ pub(crate) fn serve(
                 thread::park_timeout(FOLLOW);
             }
         });
-        server::serve(listener, handler, stop)
+        server::serve(listener, &handler, stop)
     })
 }

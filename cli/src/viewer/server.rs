@@ -68,7 +68,7 @@ impl Guests {
 /// Serves until `stop` is set; then every connection is closed.
 pub(crate) fn serve(
     listener: &TcpListener,
-    handler: Arc<Handler>,
+    handler: &Arc<Handler>,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
     listener.set_nonblocking(true).context("cannot listen")?;
@@ -80,7 +80,7 @@ pub(crate) fn serve(
             continue;
         };
         number += 1;
-        let (guests, handler) = (Arc::clone(&guests), Arc::clone(&handler));
+        let (guests, handler) = (Arc::clone(&guests), Arc::clone(handler));
         // A connection that cannot be served is dropped; the others go on.
         let _ = welcome(stream, number, guests, handler);
     }
@@ -150,7 +150,8 @@ mod tests {
                 "/panic" => panic!("on purpose"),
                 _ => Response::asset("text/plain", "hello"),
             };
-            serve(&listener, Arc::new(greet), &flag)
+            let greet: Arc<Handler> = Arc::new(greet);
+            serve(&listener, &greet, &flag)
         });
         test(address);
         stop.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! A small WebDriver client: enough to open a page, run scripts in it and press its keys.
+//! A small `WebDriver` client: enough to open a page, run scripts in it and press its keys.
 
 use serde_json::{Value, json};
 use std::{
@@ -61,8 +61,8 @@ impl Browser {
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         }}});
         let answer = browser.call("POST", "/session", &capabilities)?;
-        browser.session =
-            answer["sessionId"].as_str().ok_or_else(|| answer.to_string())?.to_owned();
+        let session = answer["sessionId"].as_str().ok_or_else(|| answer.to_string())?;
+        session.clone_into(&mut browser.session);
         Ok(browser)
     }
 
@@ -149,7 +149,7 @@ impl Browser {
     pub(crate) fn complaints(&self) -> Vec<String> {
         let lines = self.ask("se/log", &json!({ "type": "browser" }));
         let severe = |line: &&Value| line["level"] == "SEVERE";
-        lines.as_array().into_iter().flatten().filter(severe).map(|l| l.to_string()).collect()
+        lines.as_array().into_iter().flatten().filter(severe).map(Value::to_string).collect()
     }
 
     /// Addresses the page asked for since the last call.

@@ -1,8 +1,10 @@
 //! The command-line program of cgcmarl: a table of contents.
 
 mod commands;
+mod playback;
 mod progress;
 mod report;
+mod viewer;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -40,6 +42,12 @@ enum Command {
     Theory(commands::theory::TheoryArgs),
     /// Average the fronts of several seeds
     Summary(commands::summary::SummaryArgs),
+    /// Write one HTML page about a run: front, curves, episodes, tables
+    Report(commands::report::ReportArgs),
+    /// Write an episode as a moving picture
+    Render(commands::render::RenderArgs),
+    /// Play a trained model live on a local page
+    View(commands::view::ViewArgs),
     /// Print a resolved configuration
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
@@ -57,6 +65,9 @@ fn main() -> ExitCode {
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Summary(args) => commands::summary::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Render(args) => commands::render::run(&args),
+        Command::View(args) => commands::view::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
         Command::Solve(args) => commands::solve::run(&args),

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
             run.front().with_context(|| format!("first sweep it: cgcmarl sweep {}", path.display()))
         })
         .collect::<anyhow::Result<Vec<Front>>>()?;
-    if let Some(other) = fronts.iter().position(|front| front.environment != fronts[0].environment) {
+    if let Some(other) = fronts.iter().position(|front| front.environment != fronts[0].environment)
+    {
         anyhow::bail!(
             "{} and {} were measured in different environments",
             args.runs[0].display(),

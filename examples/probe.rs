@@ -1,5 +1,6 @@
 //! Throw-away training probe.
-#![allow(clippy::all, clippy::pedantic, clippy::print_stdout)]
+#![allow(clippy::all, clippy::pedantic, clippy::print_stdout, clippy::unwrap_used)]
+#![allow(unused_imports)]
 use cgcmarl::{
     algorithm::*,
     environment::{simple_spread::*, spread_options::*, *},

@@ -42,7 +42,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// The full recipe: both heads also see the multiplier.
+    /// The full recipe: both heads also see the multiplier, regions see who else is near a landmark.
     #[default]
     Default,
     /// The paper's architecture (the multiplier enters at action selection only), trained our way.
@@ -70,7 +70,10 @@ impl Preset {
         config.preset = self;
         match self {
             Self::Default => {}
-            Self::TwoHead => config.cg_cmarl.network.multiplier_input = false,
+            Self::TwoHead => {
+                config.cg_cmarl.network.multiplier_input = false;
+                config.environment.observation.occupancy = false;
+            }
             Self::Paper => to_the_letter(&mut config),
         }
         config
@@ -84,19 +87,21 @@ fn recipe(agents: usize) -> Config {
     let learning = &mut cg_cmarl.learning;
     (learning.gamma, learning.batch_size, learning.steps_per_update, training.total_steps) =
         match agents {
-            ..=3 => (0.8, 128, 4.0, 300_000),
-            4 => (0.85, 192, 4.0, 600_000),
+            ..=3 => (0.85, 128, 4.0, 300_000),
+            4 => (0.85, 192, 4.0, 500_000),
             5..=7 => (0.85, 240, 4.0, 600_000),
             _ => (0.87, 360, 8.0, 900_000),
         };
     cg_cmarl.coordination.solver = Solver::MaxSum;
     cg_cmarl.coordination.tolerance = 1e-3;
+    let mut environment = SimpleSpreadOptions { agents, ..SimpleSpreadOptions::default() };
+    environment.observation.occupancy = true;
     Config {
         preset: Preset::Default,
         seed: 1,
         start_from: None,
         training,
-        environment: SimpleSpreadOptions { agents, ..SimpleSpreadOptions::default() },
+        environment,
         cg_cmarl,
         evaluation: EvaluationOptions::default(),
     }
@@ -106,6 +111,7 @@ fn recipe(agents: usize) -> Config {
 fn to_the_letter(config: &mut Config) {
     let environment = &mut config.environment;
     environment.observation.kind = ObservationKind::Paper;
+    environment.observation.occupancy = false;
     environment.reward = RewardRule::Counterfactual;
     environment.cost_distance = Some(0.2);
     let CgCmarlOptions {
@@ -337,14 +343,14 @@ mod tests {
             "total_steps=200000",
             "gamma=0.9",
             "batch_size=128",
-            "occupancy=true",
+            "occupancy=false",
         ])
         .unwrap();
         assert_eq!((config.environment.agents, config.seed), (6, 7));
         assert_eq!(config.training.total_steps, 200_000);
         assert_eq!(config.cg_cmarl.learning.gamma, 0.9);
         assert_eq!(config.cg_cmarl.learning.batch_size, 128);
-        assert!(config.environment.observation.occupancy);
+        assert!(!config.environment.observation.occupancy);
     }
 
     #[test]

@@ -63,6 +63,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// A setting that cannot work.
+    #[expect(clippy::needless_pass_by_value, reason = "callers hand over numbers and words alike")]
     pub fn setting(key: &str, value: impl ToString, reason: impl Into<String>) -> Self {
         Self::Setting { key: key.into(), value: value.to_string(), reason: reason.into() }
     }

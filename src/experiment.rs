@@ -2,16 +2,18 @@
 
 use crate::{
     algorithm::{CgCmarl, Learner, OperatingPoint, RandomPolicy},
-    checkpoint::Checkpoint,
+    checkpoint::{Checkpoint, Values},
     config::Config,
+    coordination::{Coordination, FactorTables},
     environment::{
-        Environment, oracle::Oracle, simple_spread::SimpleSpread,
+        Environment, Outcome, oracle::Oracle, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },
     episode::{Arena, Player, Summary},
     error::{Error, Result},
     evaluation::{EvaluationOptions, Front, Score, play_episodes},
-    rng::Streams,
+    graph::{CoordinationGraph, JointAction},
+    rng::{Purpose, Streams},
     run_dir::{Manifest, RunDir, RunWriter},
     training::Training,
 };
@@ -84,10 +86,12 @@ impl Session {
 
     /// Takes a run up at its newest checkpoint.
     pub fn resume(path: &Path) -> Result<Self> {
-        let config = read_config(&RunDir::open(path)?)?;
+        let run = RunDir::open(path)?;
+        let config = read_config(&run)?;
         let mut training = build_training(&config)?;
-        let (writer, checkpoint) = RunWriter::resume(path)?;
-        training.load(&checkpoint)?;
+        // The logs are cut back only once the checkpoint is known to fit.
+        training.load(&run.load_latest()?)?;
+        let (writer, _) = RunWriter::resume(path)?;
         Ok(Self { training, writer, config })
     }
 
@@ -111,7 +115,9 @@ impl Session {
             watch.round(self.training.steps(), round.line.as_ref());
             let stop = watch.stop();
             if round.checkpoint || stop {
-                self.writer.save_checkpoint(&mut self.training.save())?;
+                let mut checkpoint = self.training.save();
+                refuse_diverged(&checkpoint)?;
+                self.writer.save_checkpoint(&mut checkpoint)?;
             }
             if stop && !round.finished {
                 return Ok(End::Stopped);
@@ -135,10 +141,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a run directory.
+    /// Opens a run directory. How many landmarks its regions see is fixed here, so that the network
+    /// fits teams of other sizes.
     pub fn open(path: &Path) -> Result<Self> {
         let run = RunDir::open(path)?;
-        let config = read_config(&run)?;
+        let mut config = read_config(&run)?;
+        let SimpleSpreadOptions { agents, observation, .. } = &mut config.environment;
+        observation.landmarks = Some(observation.n_landmarks(*agents));
         let checkpoint = run.load_model()?;
         Ok(Self { config, run, steps: checkpoint.step, checkpoint })
     }
@@ -180,6 +189,38 @@ impl Model {
         Ok(learner)
     }
 
+    /// One decision of one evaluation episode: its graph, its tables and what the policy does.
+    pub fn decision(
+        &self,
+        environment: &SimpleSpreadOptions,
+        start_seed: u64,
+        multiplier: f32,
+        (episode, step): (u64, usize),
+    ) -> Result<Decision> {
+        let mut world = SimpleSpread::new(environment)?;
+        let horizon = world.view().spec().horizon;
+        if step >= horizon {
+            return Err(Error::setting(
+                "decision",
+                step,
+                format!("an episode has {horizon} steps"),
+            ));
+        }
+        let mut policy = self.learner(environment)?.policy_at(multiplier);
+        world.reset(&mut Streams::new(start_seed).rng(Purpose::Evaluation, episode));
+        let mut state = vec![0.0; world.view().spec().state_width];
+        let (mut action, mut outcome) = (JointAction::new(), Outcome::default());
+        for _ in 0..step {
+            world.write_state(&mut state);
+            policy.decide(world.view(), &state, &mut action);
+            world.step(&action, &mut outcome);
+        }
+        world.write_state(&mut state);
+        let (graph, tables, answer) = policy.decide(world.view(), &state, &mut action);
+        let (graph, tables) = (graph.clone(), tables.clone());
+        Ok(Decision { graph, tables, action, answer })
+    }
+
     /// Scores every multiplier on the same start states, with the random policy and the oracle.
     pub fn sweep(
         &self,
@@ -204,6 +245,18 @@ impl Model {
         front.environment = card(environment);
         Ok(front)
     }
+}
+
+/// One decision, laid open.
+pub struct Decision {
+    /// Who coordinates with whom.
+    pub graph: CoordinationGraph,
+    /// The augmented tables.
+    pub tables: FactorTables,
+    /// The joint action that was chosen.
+    pub action: JointAction,
+    /// What the coordinator says about it.
+    pub answer: Coordination,
 }
 
 /// The score of one policy.
@@ -240,6 +293,21 @@ pub fn card(environment: &SimpleSpreadOptions) -> Value {
         "coverage_distances": [0.1, 0.15, 0.2],
         "collision": "pairs closer than two radii after a step, per step",
     })
+}
+
+/// A loss is checked before its update only, so the last update of a round is checked here.
+fn refuse_diverged(checkpoint: &Checkpoint) -> Result<()> {
+    for tensor in checkpoint.tensors() {
+        let Values::F32(values) = &tensor.values else { continue };
+        if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
+            return Err(Error::Diverged {
+                step: checkpoint.step,
+                what: tensor.name.clone(),
+                value,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn default_place(root: &Path, config: &Config) -> PathBuf {

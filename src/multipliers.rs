@@ -46,12 +46,12 @@ impl Default for MultiplierOptions {
             fixed: vec![0.0],
             zero_share: 0.3,
             sample_low: 0.05,
-            sample_high: 10.0,
+            sample_high: 20.0,
         }
     }
 }
 
-/// Projected dual ascent (Eq. dual-update): λ ← clamp(λ + η (cost − limit), 0, λ_max).
+/// Projected dual ascent (Eq. dual-update): `λ ← clamp(λ + η (cost − limit), 0, λ_max)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Multipliers {
     /// Row = agent, column = constraint.

@@ -71,7 +71,7 @@ impl Rng {
 
     /// Uniform in 0..n, without bias that matters below 2^32.
     pub fn below(&mut self, n: usize) -> usize {
-        debug_assert!(n > 0 && n <= u32::MAX as usize, "below({n})");
+        debug_assert!(n > 0 && u32::try_from(n).is_ok(), "below({n})");
         (((self.next_u64() >> 32) * n as u64) >> 32) as usize
     }
 

@@ -44,10 +44,14 @@ enum Command {
     Render(commands::render::RenderArgs),
     /// Play a trained model live on a local page
     View(commands::view::ViewArgs),
+    /// Average the fronts of several seeds
+    Summary(commands::summary::SummaryArgs),
     /// Print a resolved configuration
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
     CheckEnvironment(commands::check_environment::CheckEnvironmentArgs),
+    /// Find the best joint action of a factor graph (UAI, log-UAI or fgq file)
+    Solve(commands::solve::SolveArgs),
 }
 
 fn main() -> ExitCode {
@@ -60,8 +64,10 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Render(args) => commands::render::run(&args),
         Command::View(args) => commands::view::run(&args),
+        Command::Summary(args) => commands::summary::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
+        Command::Solve(args) => commands::solve::run(&args),
     };
     result.unwrap_or_else(|error| commands::output::fail(&error))
 }

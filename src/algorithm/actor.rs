@@ -148,7 +148,7 @@ impl Actor {
     }
 }
 
-/// Writes Q_aug of every region (Eq. augmented-q): the heads' terms are combined, then expanded.
+/// Writes `Q_aug` of every region (Eq. augmented-q): the heads' terms are combined, then expanded.
 pub(super) fn fill_tables(
     network: &TwoHead,
     terms: &mut [f32],

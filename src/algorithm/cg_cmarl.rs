@@ -203,7 +203,12 @@ impl CgCmarl {
         }
     }
 
-    /// The frozen greedy policy at one multiplier per constraint.
+    /// The trained policy at one multiplier, the same for all constraints.
+    pub fn policy_at(&self, multiplier: f32) -> CgCmarlPolicy {
+        self.policy(vec![multiplier; self.spec.constraints.len()])
+    }
+
+    /// The trained policy at one multiplier per constraint.
     pub fn policy(&self, multipliers: Vec<f32>) -> CgCmarlPolicy {
         CgCmarlPolicy {
             network: Arc::clone(&self.network),
@@ -305,10 +310,9 @@ impl Learner for CgCmarl {
     }
 
     fn operating_points(&self, multipliers: &[f32]) -> Vec<OperatingPoint> {
-        let n_constraints = self.spec.constraints.len();
         let at = |&multiplier: &f32| OperatingPoint {
             setting: Setting::Multiplier(multiplier),
-            policy: Box::new(self.policy(vec![multiplier; n_constraints])),
+            policy: Box::new(self.policy_at(multiplier)),
         };
         multipliers.iter().map(at).collect()
     }

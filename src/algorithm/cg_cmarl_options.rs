@@ -144,7 +144,7 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     if batch_size == 0 {
         return Err(Error::setting("batch_size", batch_size, positive));
     }
-    if !(steps_per_update > 0.0) {
+    if steps_per_update.is_nan() || steps_per_update <= 0.0 {
         return Err(Error::setting("steps_per_update", steps_per_update, positive));
     }
     if !(polyak_tau > 0.0 && polyak_tau <= 1.0) {

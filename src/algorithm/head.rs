@@ -1,7 +1,7 @@
 //! How a region's table of joint actions is made from the outputs of a head.
 //!
 //! `free`: one output per joint action, the paper's |A|^|R|. `tied`: a sum of few shared terms on a
-//! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_k − a_i\],
+//! force grid: `V + Σ_i E_i[a_i] + Σ_i (X_i[x_i] + Y_i[y_i]) + Σ_{i<k} D_ik[a_k − a_i]`,
 //! where a = (x, y) on the grid.
 
 use serde::{Deserialize, Serialize};
@@ -194,6 +194,7 @@ impl Head {
 }
 
 /// One line of a table, unrolled for the usual grid.
+#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn add_line<const G: usize>(cells: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
     for i in 0..G {

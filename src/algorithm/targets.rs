@@ -41,13 +41,13 @@ pub fn bootstrap(reward: f32, discount: f32, next_value: f32) -> f32 {
     reward + discount * next_value
 }
 
-/// The summed TD error of one state: Σ_R Q_R − (Σ_R r_R + γ Σ_R Q_R'), the sample form of the
+/// The summed TD error of one state: `Σ_R Q_R − (Σ_R r_R + γ Σ_R Q_R')`, the sample form of the
 /// factored operator (Eq. factored-bellman).
 pub fn summed_error(values: f32, rewards: f32, discount: f32, next_values: f32) -> f32 {
     values - bootstrap(rewards, discount, next_values)
 }
 
-/// Q_aug = Q_prim + Σ_j λ_j Q_cost,j (Eq. augmented-q), entry by entry into `augmented`.
+/// `Q_aug = Q_prim + Σ_j λ_j Q_cost,j` (Eq. augmented-q), entry by entry into `augmented`.
 pub fn augment(augmented: &mut [f32], cost: &[f32], multiplier: f32) {
     crate::nn::vectorised(
         #[inline(always)]

@@ -1,6 +1,6 @@
 //! The network shared by all regions: a trunk, one primary head and one head per constraint.
 //!
-//! h = trunk(row), Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t}); j = 0 is the task.
+//! `h = trunk(row)`, `Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t})`; j = 0 is the task.
 
 use super::head::{Head, HeadKind};
 use crate::{
@@ -54,7 +54,7 @@ impl TwoHead {
         let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
         let head = Head::new(options.head, spec.n_actions, spec.action_grid, spec.region_size)
             .ok_or_else(|| {
-                Error::setting("head", "tied", "needs an environment with a force grid")
+                Error::setting("head", "tied", "needs a grid of forces; elsewhere take head=free")
             })?;
         if options.hidden.is_empty() || options.hidden.contains(&0) {
             let given = format!("{:?}", options.hidden);
@@ -197,7 +197,8 @@ impl TwoHead {
     }
 }
 
-/// Backward through the selected terms: d_w += d h, d_b += d, d_h = Σ d w.
+/// Backward through the selected terms: `d_w += d h`, `d_b += d`, `d_h = Σ d w`.
+#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn backward_selected<'a>(
     rows: impl Iterator<Item = (((&'a [f32], &'a mut [f32]), &'a [usize]), &'a [f32])>,
@@ -218,6 +219,7 @@ fn backward_selected<'a>(
 }
 
 /// A dot product in sixteen fixed lanes, so that every machine sums in the same order.
+#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 16];
@@ -231,6 +233,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest
 }
 
+#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn axpy(into: &mut [f32], factor: f32, from: &[f32]) {
     for (x, y) in into.iter_mut().zip(from) {

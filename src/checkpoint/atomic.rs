@@ -24,14 +24,16 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     })
 }
 
-/// Says what to do about a full disk; other failures speak for themselves.
+/// Says what to do about a full disk or a quota; other failures speak for themselves.
 pub fn explain(source: io::Error) -> io::Error {
-    if source.kind() == io::ErrorKind::StorageFull {
-        let advice =
-            "the disk is full; everything saved before is kept: free some space and resume";
-        return io::Error::new(source.kind(), advice);
-    }
-    source
+    let what = match source.kind() {
+        io::ErrorKind::StorageFull => "the disk is full",
+        io::ErrorKind::QuotaExceeded => "the quota is used up",
+        io::ErrorKind::FileTooLarge => "larger than files may be here",
+        _ => return source,
+    };
+    let advice = format!("{what}; everything saved before is kept: free some space and resume");
+    io::Error::new(source.kind(), advice)
 }
 
 /// Removes what killed writers left in a folder.

@@ -17,6 +17,9 @@ pub(crate) struct Limits {
 impl Limits {
     /// What a bound must exceed so that something better than `value` can hide behind it.
     pub(crate) fn cutoff(&self, value: f64) -> f64 {
+        if value == f64::NEG_INFINITY {
+            return value;
+        }
         let tolerance = 1e-9 * (1.0 + value.abs());
         value + tolerance.max(self.quantum - tolerance)
     }
@@ -34,6 +37,8 @@ pub(crate) struct BranchAndBound<'a> {
     pub action: Vec<usize>,
     pub nodes: usize,
     pub open: f64,
+    /// The variable whose last value was a dead end: it is asked again first.
+    last_conflict: Option<usize>,
     states: Vec<State>,
     ranked: Vec<Vec<(f64, usize)>>,
 }
@@ -49,6 +54,7 @@ impl<'a> BranchAndBound<'a> {
             action: vec![0; model.n_variables()],
             nodes: 0,
             open: f64::NEG_INFINITY,
+            last_conflict: None,
             states: Vec::new(),
             ranked: Vec::new(),
         }
@@ -59,19 +65,24 @@ impl<'a> BranchAndBound<'a> {
         self.node(0, sweeps, 1e-3);
     }
 
-    fn node(&mut self, depth: usize, sweeps: usize, least_gain: f64) {
+    /// Searches below the current state; false if the bound closes it at once.
+    fn node(&mut self, depth: usize, sweeps: usize, least_gain: f64) -> bool {
         self.nodes += 1;
-        if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, sweeps, least_gain }) {
-            return;
+        if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, count: sweeps, least_gain }) {
+            return false;
         }
-        let Some(variable) = self.dual.branching_variable() else { return self.leaf() };
+        let again = self.last_conflict.filter(|&v| self.dual.state.n_alive[v] > 1);
+        let Some(variable) = again.or_else(|| self.dual.branching_variable()) else {
+            self.leaf();
+            return true;
+        };
         if self.states.len() == depth {
             self.states.push(State::default());
             self.ranked.push(Vec::new());
         }
         let mut ranked = std::mem::take(&mut self.ranked[depth]);
         pulp::Arch::new().dispatch(Rank { dual: &mut self.dual, variable, ranked: &mut ranked });
-        self.states[depth].clone_from(&self.dual.state);
+        self.states[depth].copy_from(&self.dual.state);
         for (index, &(bound, value)) in ranked.iter().enumerate() {
             if bound <= self.dual.cutoff {
                 break;
@@ -86,11 +97,15 @@ impl<'a> BranchAndBound<'a> {
                 self.states[depth] = state;
             }
             self.dual.assign(variable, value);
-            if pulp::Arch::new().dispatch(Update { dual: &mut self.dual, variable }) {
-                self.node(depth + 1, NODE_SWEEPS, LEAST_GAIN);
+            let alive = pulp::Arch::new().dispatch(Update { dual: &mut self.dual, variable });
+            if !alive || !self.node(depth + 1, NODE_SWEEPS, LEAST_GAIN) {
+                self.last_conflict = Some(variable);
+            } else if self.last_conflict == Some(variable) {
+                self.last_conflict = None;
             }
         }
         self.ranked[depth] = ranked;
+        true
     }
 
     /// Every variable is decided: a better answer than the best so far, if its value says so.
@@ -126,9 +141,10 @@ impl pulp::WithSimd for Rank<'_> {
     }
 }
 
-struct Update<'a> {
-    dual: &'a mut Dual,
-    variable: usize,
+/// Updates one variable; false when nothing beats the cutoff.
+pub(crate) struct Update<'a> {
+    pub dual: &'a mut Dual,
+    pub variable: usize,
 }
 
 impl pulp::WithSimd for Update<'_> {

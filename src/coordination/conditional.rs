@@ -80,7 +80,7 @@ impl Conditional {
                 .sum();
             let table = view.messages.tables[layout.table(seat.region)].as_flattened();
             let start = layout.message_starts[seat.region] + layout.offsets[place];
-            let message = view.messages.messages[start..].as_flattened();
+            let message = view.messages.to_members[start..].as_flattened();
             let beliefs = self.beliefs[layout.agent(other)].as_flattened_mut();
             let payoffs = table[entry..].iter().step_by(layout.strides[place]);
             let n = layout.n_actions[other];

@@ -28,6 +28,18 @@ pub(crate) struct State {
     pub bound: f64,
 }
 
+impl State {
+    /// Becomes equal to another state; allocates nothing once its buffers have grown.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.utilities.clone_from(&other.utilities);
+        self.heard.clone_from(&other.heard);
+        self.kept.clone_from(&other.kept);
+        self.region_max.clone_from(&other.region_max);
+        self.n_alive.clone_from(&other.n_alive);
+        self.bound = other.bound;
+    }
+}
+
 /// The direction of a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Direction {
@@ -108,7 +120,7 @@ impl Dual {
 
     /// Brings back a saved state.
     pub(crate) fn restore(&mut self, state: &State) {
-        self.state.clone_from(state);
+        self.state.copy_from(state);
         self.stale.fill(true);
     }
 
@@ -333,13 +345,13 @@ impl Dual {
 fn offer_second<S: Simd>(simd: S, table: &[Chunk<f64>], heard: &[f64], to: &mut [Chunk<f64>]) {
     let to = f64::vectors_mut::<S>(to.as_flattened_mut());
     let table = f64::vectors::<S>(table.as_flattened());
-    if let Some(to) = to.as_mut_array::<2>() {
+    if let Ok(to) = <&mut [S::f64s; 2]>::try_from(&mut *to) {
         *to = columns::<S, 2>(simd, table, heard);
-    } else if let Some(to) = to.as_mut_array::<4>() {
+    } else if let Ok(to) = <&mut [S::f64s; 4]>::try_from(&mut *to) {
         *to = columns::<S, 4>(simd, table, heard);
-    } else if let Some(to) = to.as_mut_array::<6>() {
+    } else if let Ok(to) = <&mut [S::f64s; 6]>::try_from(&mut *to) {
         *to = columns::<S, 6>(simd, table, heard);
-    } else if let Some(to) = to.as_mut_array::<8>() {
+    } else if let Ok(to) = <&mut [S::f64s; 8]>::try_from(&mut *to) {
         *to = columns::<S, 8>(simd, table, heard);
     } else {
         to.fill(simd.splat_f64s(DEAD));

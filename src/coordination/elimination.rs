@@ -37,20 +37,28 @@ impl Elimination {
     pub(crate) fn cheap(model: &mut Model) -> Self {
         let mut done = Self { steps: Vec::new(), n_values: model.n_values() };
         loop {
-            let n_values = model.n_values();
-            let shrinks = |&variable: &usize| {
-                let with = || model.scopes.iter().filter(|s| s.contains(&variable));
-                let union: BTreeSet<usize> = with().flatten().copied().collect();
-                let size = |scope: &mut dyn Iterator<Item = usize>| {
-                    scope.map(|v| n_values[v] as f64).product::<f64>()
-                };
-                let removed: f64 = with().map(|s| size(&mut s.iter().copied())).sum();
-                let made = size(&mut union.into_iter().filter(|&v| v != variable));
-                n_values[variable] > 1 && made <= removed
-            };
-            let Some(variable) = (0..model.n_variables()).find(shrinks) else { return done };
-            done.eliminate(model, variable);
+            let before = done.steps.len();
+            for variable in 0..model.n_variables() {
+                if model.utilities[variable].len() > 1 && done.shrinks(model, variable) {
+                    done.eliminate(model, variable);
+                }
+            }
+            if done.steps.len() == before {
+                return done;
+            }
         }
+    }
+
+    /// Whether the table without the variable is no larger than the tables with it.
+    fn shrinks(&self, model: &Model, variable: usize) -> bool {
+        let with: Vec<&Vec<usize>> =
+            model.scopes.iter().filter(|scope| scope.contains(&variable)).collect();
+        let size = |scope: &mut dyn Iterator<Item = usize>| {
+            scope.map(|v| self.n_values[v] as f64).product::<f64>()
+        };
+        let union: BTreeSet<usize> = with.iter().copied().flatten().copied().collect();
+        let removed: f64 = with.iter().map(|scope| size(&mut scope.iter().copied())).sum();
+        size(&mut union.into_iter().filter(|&v| v != variable)) <= removed
     }
 
     /// Maximises one variable out; it is left with one value of no payoff.

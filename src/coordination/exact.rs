@@ -31,7 +31,7 @@ impl Default for ExactOptions {
             time_limit: f64::INFINITY,
             node_limit: usize::MAX,
             sweeps: 100,
-            max_entries: 1 << 20,
+            max_entries: 1 << 22,
         }
     }
 }
@@ -52,7 +52,7 @@ impl Exact {
     /// Solves a problem in the precision of its file.
     pub fn solve(&mut self, problem: &Problem, action: &mut JointAction) -> Coordination {
         self.start.coordinate(&problem.graph, &problem.tables, action);
-        prove(Model::from_problem(problem), self.options, action)
+        prove(&Model::from_problem(problem), self.options, action)
     }
 }
 
@@ -64,15 +64,15 @@ impl Coordinator for Exact {
         action: &mut JointAction,
     ) -> Coordination {
         self.start.coordinate(graph, tables, action);
-        prove(Model::from_tables(graph, tables), self.options, action)
+        prove(&Model::from_tables(graph, tables), self.options, action)
     }
 }
 
 /// Work that elimination may spend, in table entries.
-const MAX_WORK: usize = 1 << 23;
+const MAX_WORK: usize = 1 << 25;
 
 /// Improves a joint action to the optimum of a model.
-fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coordination {
+fn prove(model: &Model, options: ExactOptions, action: &mut JointAction) -> Coordination {
     let deadline = Duration::try_from_secs_f64(options.time_limit)
         .ok()
         .and_then(|limit| Instant::now().checked_add(limit));
@@ -82,7 +82,7 @@ fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coord
     let mut constant = reduced.simplify();
     let mut dual = Dual::new(&reduced);
     dual.cutoff = limits.cutoff(start - constant);
-    let sweeps = Sweeps { dual: &mut dual, sweeps: options.sweeps, least_gain: 1e-3 };
+    let sweeps = Sweeps { dual: &mut dual, count: options.sweeps, least_gain: 1e-3 };
     if !pulp::Arch::new().dispatch(sweeps) {
         return answer(start, start, 0);
     }
@@ -115,6 +115,7 @@ fn prove(model: Model, options: ExactOptions, action: &mut JointAction) -> Coord
 }
 
 fn answer(value: f64, upper_bound: f64, nodes: usize) -> Coordination {
-    let converged = upper_bound <= value + 1e-9 * (1.0 + value.abs());
-    Coordination { value, upper_bound, residual: 0.0, iterations: nodes, converged }
+    let answer =
+        Coordination { value, upper_bound, residual: 0.0, iterations: nodes, converged: false };
+    Coordination { converged: answer.proven(), ..answer }
 }

@@ -9,8 +9,9 @@
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
-/// Numbers that are processed together.
-pub(crate) const LANES: usize = 8;
+/// Numbers that are processed together: as many as the widest register (AVX-512, `f32`) holds, so
+/// that a padded row is always a whole number of registers.
+pub(crate) const LANES: usize = 16;
 
 /// One padded piece of a row.
 pub(crate) type Chunk<T> = [T; LANES];

@@ -56,6 +56,19 @@ impl Layout {
         }
     }
 
+    /// Becomes equal to another layout; allocates nothing once its buffers have grown.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.n_actions.clone_from(&other.n_actions);
+        self.agent_starts.clone_from(&other.agent_starts);
+        self.table_starts.clone_from(&other.table_starts);
+        self.region_places.clone_from(&other.region_places);
+        self.members.clone_from(&other.members);
+        self.member_actions.clone_from(&other.member_actions);
+        self.offsets.clone_from(&other.offsets);
+        self.strides.clone_from(&other.strides);
+        self.message_starts.clone_from(&other.message_starts);
+    }
+
     fn push_region(&mut self, members: &[usize]) {
         let mut offset = 0;
         let mut rows = 1;
@@ -134,16 +147,21 @@ impl Layout {
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
             pad(row, row.len(), T::ZERO, &mut utilities[self.agent(agent)]);
-            hard |= row.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
+            hard |= has_forbidden(row);
         }
         for region in 0..self.n_regions() {
             let table = tables.region(region);
             let width = self.member_actions[self.region_places[region + 1] - 1];
             pad(table, width, T::LOWEST, &mut padded[self.table(region)]);
-            hard |= table.iter().fold(false, |hard, &x| hard | (x == f32::NEG_INFINITY));
+            hard |= has_forbidden(table);
         }
         hard
     }
+}
+
+/// Whether any payoff is minus infinity; looks at all of them, which the compiler can vectorise.
+fn has_forbidden(payoffs: &[f32]) -> bool {
+    payoffs.iter().map(|&x| u32::from(x == f32::NEG_INFINITY)).sum::<u32>() > 0
 }
 
 /// Copies rows of `width` numbers into whole chunks.

@@ -64,7 +64,7 @@ impl LocalSearch {
         if self.shape == *layout {
             return;
         }
-        self.shape.clone_from(layout);
+        self.shape.copy_from(layout);
         let graph = view.graph;
         self.simple_pairs.clear();
         self.simple_pairs.extend(graph.regions().map(|members| match *members {
@@ -291,18 +291,14 @@ impl LocalSearch {
         let table = table.as_flattened();
         let now = table[a_now * stride + b_now] + first[a_now] + second[b_now];
         let gain = value - now;
-        // Not `<=`: a gain that is not a number is no gain.
-        if !(gain > LEAST_GAIN * (1.0 + now.abs())) {
-            return 0.0;
+        if gain > LEAST_GAIN * (1.0 + now.abs()) {
+            let value = |a: usize| table[a * stride + b] + first[a];
+            let a = (1..n_first).fold(0, |best, a| if value(a) > value(best) { a } else { best });
+            self.set(view, i, a);
+            self.set(view, j, b);
+            return gain;
         }
-        let column = (0..n_first).map(|a| table[a * stride + b] + first[a]);
-        let a = column
-            .enumerate()
-            .fold((0, f32::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best })
-            .0;
-        self.set(view, i, a);
-        self.set(view, j, b);
-        gain
+        0.0
     }
 
     /// Writes the scores of both agents of a pair without their common region.
@@ -364,7 +360,7 @@ pub(crate) fn best_columns<S: Simd>(
     let best = S::as_mut_simd_f32s(best.as_flattened_mut()).0;
     let table = S::as_simd_f32s(table.as_flattened()).0;
     let first = first.as_flattened();
-    if let Some(best) = best.as_mut_array::<4>() {
+    if let Ok(best) = <&mut [S::f32s; 4]>::try_from(&mut *best) {
         *best = columns_of_width(simd, table, first);
         return;
     }

@@ -1,7 +1,7 @@
 //! Damped Max-Sum message passing (Section "Max-Sum Action Coordination", appendix B).
 //!
 //! `a_i = argmax Σ_{R∋i} M_{R→i}` after `msg_iterations` rounds. Exact on trees, approximate on
-//! cycles. Complexity: O(iterations · Σ_R |table of R|).
+//! cycles. Complexity: `O(iterations · Σ_R |table of R|)`.
 
 use super::messages::Messages;
 use super::{Coordination, Coordinator, FactorTables};
@@ -56,6 +56,15 @@ impl MaxSum {
         Self { options, ..Self::default() }
     }
 
+    /// The message of a region to one of its members after the last call, its largest entry 0
+    /// up to damping.
+    pub fn message(&self, region: usize, slot: usize) -> &[f32] {
+        let layout = &self.messages.layout;
+        let place = layout.region_places[region] + slot;
+        let start = layout.message_starts[region] + layout.offsets[place];
+        &self.messages.to_members[start..].as_flattened()[..layout.member_actions[place]]
+    }
+
     /// The agent's utility plus every message it received in the last call, shifted so that the
     /// largest is 0.
     pub fn beliefs(&self, agent: usize) -> Vec<f32> {
@@ -63,7 +72,9 @@ impl MaxSum {
         self.messages.belief(agent, &mut row);
         let best = row.iter().fold(f32::NEG_INFINITY, |best, &x| best.max(x));
         if best > f32::NEG_INFINITY {
-            row.iter_mut().for_each(|x| *x -= best);
+            for x in &mut row {
+                *x -= best;
+            }
         }
         row
     }
@@ -73,7 +84,7 @@ impl MaxSum {
     pub fn strengths(&self) -> Vec<f32> {
         let layout = &self.messages.layout;
         let spread = |region: usize| {
-            let messages = &self.messages.messages[layout.messages(region)];
+            let messages = &self.messages.to_members[layout.messages(region)];
             let rows = layout.places(region).map(|place| {
                 let row = messages[layout.offsets[place]..].as_flattened();
                 let row = row[..layout.member_actions[place]].iter().filter(|m| m.is_finite());

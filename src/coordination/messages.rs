@@ -20,7 +20,7 @@ pub(crate) struct Messages {
     previous: Layout,
     pub utilities: Vec<Chunk<f32>>,
     pub tables: Vec<Chunk<f32>>,
-    pub messages: Vec<Chunk<f32>>,
+    pub to_members: Vec<Chunk<f32>>,
     /// Utility plus all finite messages, per agent and action.
     pub beliefs: Vec<Chunk<f32>>,
     /// How many messages forbid the action; only kept when some payoff is minus infinity.
@@ -39,9 +39,9 @@ impl Messages {
         self.hard = self.layout.load(tables, &mut self.utilities, &mut self.tables);
         let n_messages = self.layout.message_starts[self.layout.n_regions()];
         if !warm || self.layout != self.previous {
-            self.messages.clear();
+            self.to_members.clear();
         }
-        self.messages.resize(n_messages, [0.0; LANES]);
+        self.to_members.resize(n_messages, [0.0; LANES]);
         self.beliefs.resize(self.utilities.len(), [0.0; LANES]);
         self.refusals.resize(if self.hard { self.utilities.len() } else { 0 }, [0.0; LANES]);
         self.heard.resize(self.layout.widest(), [0.0; LANES]);
@@ -73,7 +73,7 @@ impl Messages {
     /// What the members of a region tell it: their belief without the region's own message.
     #[inline(always)]
     fn hear(&mut self, region: usize) {
-        let messages = &self.messages[self.layout.messages(region)];
+        let messages = &self.to_members[self.layout.messages(region)];
         for place in self.layout.places(region) {
             let agent = self.layout.agent(self.layout.members[place]);
             let offset = self.layout.offsets[place];
@@ -99,7 +99,7 @@ impl Messages {
     #[inline(always)]
     fn send<S: Simd>(&mut self, simd: S, region: usize, damping: f32) -> f32 {
         let mut change = 0.0;
-        let messages = &mut self.messages[self.layout.messages(region)];
+        let messages = &mut self.to_members[self.layout.messages(region)];
         for place in self.layout.places(region) {
             let n = self.layout.member_actions[place];
             let width = n.div_ceil(LANES);
@@ -129,7 +129,7 @@ impl Messages {
             return self.gather_hard();
         }
         for region in 0..self.layout.n_regions() {
-            let messages = &self.messages[self.layout.messages(region)];
+            let messages = &self.to_members[self.layout.messages(region)];
             for place in self.layout.places(region) {
                 let agent = self.layout.agent(self.layout.members[place]);
                 let own = &messages[self.layout.offsets[place]..][..agent.len()];
@@ -152,7 +152,7 @@ impl Messages {
             }
         }
         for region in 0..self.layout.n_regions() {
-            let messages = &self.messages[self.layout.messages(region)];
+            let messages = &self.to_members[self.layout.messages(region)];
             for place in self.layout.places(region) {
                 let agent = self.layout.agent(self.layout.members[place]);
                 let own = messages[self.layout.offsets[place]..].as_flattened();

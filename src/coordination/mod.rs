@@ -1,9 +1,11 @@
 //! Choosing the joint action that maximises a sum of local payoffs.
 
 mod anytime;
+mod batch;
 mod bound;
 mod branch;
 mod conditional;
+mod decentralised;
 mod dual;
 mod elimination;
 mod exact;
@@ -22,7 +24,9 @@ mod triples;
 mod uai;
 
 pub use anytime::{Anytime, AnytimeOptions};
+pub use batch::{Batch, Decision};
 pub use bound::upper_bound;
+pub use decentralised::{agent_to_region, region_to_agent};
 pub use exact::{Exact, ExactOptions};
 pub use exhaustive::Exhaustive;
 pub use max_sum::{MaxSum, MaxSumOptions};
@@ -142,6 +146,19 @@ pub struct Coordination {
     pub iterations: usize,
     /// The messages stopped changing, or the answer is proven optimal.
     pub converged: bool,
+}
+
+impl Coordination {
+    /// How much a better joint action could gain at most.
+    pub fn gap(&self) -> f64 {
+        self.upper_bound - self.value
+    }
+
+    /// The bound leaves no room for a better joint action.
+    pub fn proven(&self) -> bool {
+        self.upper_bound <= self.value
+            || self.upper_bound <= self.value + 1e-9 * (1.0 + self.value.abs())
+    }
 }
 
 /// Maximises [`FactorTables::value`]. Takes `&mut self` to reuse its buffers.

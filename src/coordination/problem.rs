@@ -22,8 +22,7 @@ pub struct Problem {
 impl Problem {
     /// Reads `.fgq.gz`, `.LG` (log-UAI) or UAI, by the ending of the name.
     pub fn read(path: &Path, evidence: Option<&Path>) -> Result<Self> {
-        let name = path.to_string_lossy().to_lowercase();
-        let mut problem = if name.ends_with(".fgq.gz") || name.ends_with(".fgq") {
+        let mut problem = if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz")) {
             super::fgq::read(path)?
         } else {
             super::uai::read(path)?
@@ -75,6 +74,13 @@ impl Problem {
             })
             .sum();
         alone + together
+    }
+}
+
+impl Problem {
+    /// [`super::upper_bound`] in the precision of the file.
+    pub fn upper_bound(&self, sweeps: usize, known: f64) -> f64 {
+        super::bound::bound_of(super::model::Model::from_problem(self), sweeps, known)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which coordinator a run uses, by name.
 
-use super::{Anytime, AnytimeOptions, Coordinator, MaxSum, MaxSumOptions};
+use super::{Anytime, AnytimeOptions, Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions};
 use serde::{Deserialize, Serialize};
 
 /// A coordinator by name.
@@ -12,13 +12,18 @@ pub enum Solver {
     /// Message passing with decoding by value.
     #[default]
     Anytime,
+    /// Branch and bound, up to a fixed number of branches so that every machine answers the same.
+    Exact,
 }
+
+/// Branches after which `exact` gives its best answer in a run.
+const NODE_LIMIT: usize = 100_000;
 
 /// A coordinator and how it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SolverOptions {
-    /// Which coordinator: `max_sum` or `anytime`.
+    /// Which coordinator: `max_sum`, `anytime` or `exact`.
     pub solver: Solver,
     /// Rounds of messages (the paper's K).
     pub msg_iterations: usize,
@@ -49,6 +54,10 @@ impl SolverOptions {
                 msg_iterations,
                 damping,
                 ..AnytimeOptions::default()
+            })),
+            Solver::Exact => Box::new(Exact::new(ExactOptions {
+                node_limit: NODE_LIMIT,
+                ..ExactOptions::default()
             })),
         }
     }

@@ -13,7 +13,7 @@ pub(crate) struct Tokens<'a> {
 impl<'a> Tokens<'a> {
     pub(crate) fn new(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let rest = std::str::from_utf8(bytes).map_err(|error| {
-            let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+            let line = 1 + bytes[..error.valid_up_to()].split(|&b| b == b'\n').skip(1).count();
             Error::format(path, Some(line), "not a text file")
         })?;
         Ok(Self { path, rest, line: 1 })

@@ -96,11 +96,11 @@ impl LocalSearch {
             + table_now;
         self.third = alone;
         let gain = best.0 - now;
-        if !(gain > LEAST_GAIN * (1.0 + now.abs())) {
-            return 0.0;
+        if gain > LEAST_GAIN * (1.0 + now.abs()) {
+            self.make(simd, view, triangle, best.1);
+            return gain;
         }
-        self.make(simd, view, triangle, best.1);
-        gain
+        0.0
     }
 
     /// The scores of the pair when the third agent does `a`.

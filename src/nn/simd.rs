@@ -11,6 +11,10 @@ pub fn vectorised<Body: FnOnce()>(body: Body) {
     struct Dispatch<Body>(Body);
     impl<Body: FnOnce()> WithSimd for Dispatch<Body> {
         type Output = ();
+        #[expect(
+            clippy::inline_always,
+            reason = "the dispatched instruction set must reach the loops"
+        )]
         #[inline(always)]
         fn with_simd<S: pulp::Simd>(self, _simd: S) {
             (self.0)();

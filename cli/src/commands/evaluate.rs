@@ -6,9 +6,17 @@ use super::{
 };
 use crate::report;
 use anyhow::Context;
-use cgcmarl::experiment::{Model, on_threads, play};
+use cgcmarl::{
+    checkpoint::atomic,
+    config::Config,
+    coordination::write_log_uai,
+    experiment::{Model, on_threads, play},
+};
 use clap::Args;
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +30,7 @@ Examples:
 pub(crate) struct EvaluateArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings of the environment to change, such as contact=true
+    /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
     /// Weight of the constraints
     #[arg(long, default_value_t = 1.0)]
@@ -33,7 +41,7 @@ pub(crate) struct EvaluateArgs {
     /// Team size [default: the run's]
     #[arg(long)]
     agents: Option<usize>,
-    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
     #[arg(long)]
     layout: Option<String>,
     /// Write one decision as a log-UAI file instead of playing
@@ -57,10 +65,14 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         "invalid value for `--multiplier`: {} (must be zero or more)",
         args.multiplier
     );
-    let model = Model::open(&args.run)?;
+    let mut model = Model::open(&args.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
+    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
+    if let Some(file) = &args.export_uai {
+        return export(args, &model, &config, file);
+    }
     let score = on_threads(output::threads(args.threads), || {
         let mut points = model.operating_points(&config.environment, &[args.multiplier])?;
         let label = format!("λ={}", args.multiplier);
@@ -72,5 +84,33 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         OutputFormat::Table => print(&report::table::score_table(&score)),
         OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
     }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes one decision for other solvers.
+fn export(
+    args: &EvaluateArgs,
+    model: &Model,
+    config: &Config,
+    file: &Path,
+) -> anyhow::Result<ExitCode> {
+    let shown = file.display();
+    let place = args
+        .decision
+        .split_once(':')
+        .and_then(|(episode, step)| Some((episode.parse().ok()?, step.parse().ok()?)))
+        .with_context(|| {
+            format!("invalid value for `--decision`: {} (write EPISODE:STEP)", args.decision)
+        })?;
+    let start_seed = config.evaluation.start_seed;
+    let decision = model.decision(&config.environment, start_seed, args.multiplier, place)?;
+    anyhow::ensure!(!file.exists(), "{shown} exists already; choose another name");
+    let mut text = Vec::new();
+    write_log_uai(&decision.graph, &decision.tables, &mut text)?;
+    atomic::write(file, &text)?;
+    print(&format!(
+        "wrote decision {} to {shown}; our action {:?} is worth {:.6}",
+        args.decision, decision.action, decision.answer.value
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,8 @@ pub(crate) mod evaluate;
 pub(crate) mod output;
 pub(crate) mod render;
 pub(crate) mod report;
+pub(crate) mod solve;
+pub(crate) mod summary;
 pub(crate) mod sweep;
 pub(crate) mod train;
 pub(crate) mod view;

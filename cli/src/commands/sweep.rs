@@ -8,6 +8,7 @@ use cgcmarl::{
 };
 use clap::Args;
 use std::{
+    fmt::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -24,7 +25,7 @@ Examples:
 pub(crate) struct SweepArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings of the environment to change, such as agents=4 contact=true
+    /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
     /// Multipliers to try, separated by commas [default: the run's]
     #[arg(long, value_delimiter = ',')]
@@ -35,7 +36,7 @@ pub(crate) struct SweepArgs {
     /// Team size [default: the run's]
     #[arg(long)]
     agents: Option<usize>,
-    /// Landmark layout: random, spread_uniform, line or clustered_pair [default: the run's]
+    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
     #[arg(long)]
     layout: Option<String>,
     /// Where front.json, front.csv, front.svg and front.png go [default: the run]
@@ -51,9 +52,10 @@ pub(crate) struct SweepArgs {
 
 /// Sweeps, draws and prints.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    let model = Model::open(&args.run)?;
+    let mut model = Model::open(&args.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
+    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
     if let Some(multipliers) = &args.multipliers {
         config.evaluation.multipliers.clone_from(multipliers);
     }
@@ -108,8 +110,12 @@ pub(crate) fn sweep_and_save(path: &Path, quiet: bool) -> anyhow::Result<()> {
 
 fn text(front: &Front, place: Option<&Path>) -> String {
     let mut text = report::table::front_table(front);
+    let printed = report::table::paper_table(front.n_agents);
+    if !printed.is_empty() {
+        let _ = write!(text, "\n{printed}");
+    }
     if let Some(place) = place {
-        text.push_str(&format!("\nThe front is drawn in {}\n", place.join("front.png").display()));
+        let _ = writeln!(text, "\nThe front is drawn in {}", place.join("front.png").display());
     }
     text
 }

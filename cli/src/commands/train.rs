@@ -100,6 +100,8 @@ fn finish(mut session: Session, quiet: bool) -> anyhow::Result<ExitCode> {
     }
     report::save_curves(session.run_dir())?;
     drop(session);
+    // The training is saved, so that Ctrl-C need not wait for the sweep.
+    watcher.interrupted.store(true, Ordering::SeqCst);
     sweep_and_save(&path, quiet)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -135,8 +137,8 @@ impl Watch for Watcher {
             let number = |key: &str| line[key].as_f64().unwrap_or_default();
             self.status.coverage = number("coverage");
             self.status.collisions = number("collisions_per_step");
-            let entries = line.as_object().into_iter().flatten();
-            let multiplier = entries.filter(|(key, _)| key.starts_with("multiplier_")).next();
+            let mut entries = line.as_object().into_iter().flatten();
+            let multiplier = entries.find(|(key, _)| key.starts_with("multiplier_"));
             self.status.multiplier = multiplier.and_then(|(_, m)| m.as_f64()).unwrap_or_default();
         }
         self.progress.update(&self.status);

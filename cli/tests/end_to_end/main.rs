@@ -1,0 +1,11 @@
+#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
+
+//! The program as its user meets it: the real binary, small runs, temporary directories.
+
+mod failures;
+mod help;
+mod interruption;
+mod mistakes;
+mod program;
+mod runs;
+mod use_of_models;

@@ -1,0 +1,79 @@
+//! A trained model is used at other trade-offs, team sizes and layouts with nothing but its path.
+
+use crate::program::{Answer, Place, tiny};
+use serde_json::Value;
+use std::{fs, io::Read, path::Path};
+
+fn json(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.text).unwrap()
+}
+
+#[test]
+fn a_model_plays_in_other_teams_and_layouts() {
+    let place = Place::new();
+    place.train("three", &["total_steps=400"]);
+    let words = ["--multiplier", "0.5", "--episodes", "10", "--format", "json"];
+    for agents in ["2", "3", "6", "10"] {
+        let more = ["evaluate", "three", "--agents", agents, "--layout", "line"];
+        let score = json(&place.succeed(&[&more[..], &words].concat()));
+        assert_eq!(score["multiplier"], 0.5);
+        assert_eq!(score["episodes"], 10);
+    }
+    place.train("six", &["agents=6", "total_steps=400"]);
+    let smaller = json(&place.succeed(&[&["evaluate", "six", "agents=3"], &words[..]].concat()));
+    assert_eq!(smaller["episodes"], 10);
+    place.train("paper", &["preset=paper", "total_steps=400"]);
+    let remarks = place.fail(&["evaluate", "paper", "--agents", "4"]);
+    let told = "this model was trained with 3 agents and its observation does not carry over";
+    assert!(remarks.contains(told), "{remarks}");
+}
+
+#[test]
+fn a_larger_team_starts_from_a_smaller_one() {
+    let place = Place::new();
+    place.train("six", &["agents=6", "total_steps=400"]);
+    place.train("ten", &["agents=10", "total_steps=400", "start_from=six"]);
+    let remarks = place.fail(&tiny("three", &["agents=3", "start_from=six"]));
+    assert!(remarks.contains("but this configuration needs"), "{remarks}");
+    assert!(!place.path("three").exists());
+}
+
+#[test]
+fn a_sweep_under_other_conditions_spares_the_front_of_the_run() {
+    let place = Place::new();
+    place.train("run", &["total_steps=400"]);
+    let front = place.read("run/front.json");
+    place.succeed(&["sweep", "run", "--layout", "clustered_pair", "--episodes", "5"]);
+    assert!(front == place.read("run/front.json"));
+    place.succeed(&["sweep", "run", "contact=true", "--episodes", "5", "--out", "contact"]);
+    assert!(place.path("contact/front.png").is_file());
+    assert!(place.fail(&["evaluate", "run", "--multiplier=-1"]).contains("`--multiplier`: -1"));
+}
+
+fn recording() -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/mpe2_subset.json.gz");
+    let mut text = Vec::new();
+    flate2::read::GzDecoder::new(fs::File::open(path).unwrap()).read_to_end(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn recorded_episodes_are_replayed_and_a_tampered_one_is_found() {
+    let place = Place::new();
+    fs::write(place.path("whole.json"), recording()).unwrap();
+    let answer = place.succeed(&["check-environment", "whole.json", "--format", "json"]);
+    assert!(json(&answer)["largest"].as_f64().unwrap() < 1e-9);
+    assert!(place.succeed(&["check-environment", "whole.json"]).text.ends_with(": equal\n"));
+
+    let mut tampered: Value = serde_json::from_slice(&recording()).unwrap();
+    let cell = &mut tampered["groups"][0]["episodes"][0]["init_pos"][0][0];
+    *cell = (cell.as_f64().unwrap() + 1e-6).into();
+    fs::write(place.path("tampered.json"), tampered.to_string()).unwrap();
+    let answer = place.call(&["check-environment", "tampered.json"]);
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    assert!(answer.text.ends_with(": 1 groups differ\n"), "{}", answer.text);
+
+    assert!(place.fail(&["check-environment", "nowhere.json"]).contains("nowhere.json"));
+    fs::write(place.path("empty.json"), "{}").unwrap();
+    assert!(place.fail(&["check-environment", "empty.json"]).contains("empty.json"));
+}

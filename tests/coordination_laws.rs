@@ -1,0 +1,184 @@
+//! Laws that every coordinator keeps on any factor graph (property tests).
+
+mod factor_graphs;
+
+use cgcmarl::coordination::{
+    Anytime, AnytimeOptions, Coordinator, Exact, ExactOptions, Exhaustive, FactorTables, MaxSum,
+    MaxSumOptions, upper_bound,
+};
+use cgcmarl::graph::{CoordinationGraph, JointAction};
+use proptest::prelude::*;
+
+/// A graph of up to six agents with regions of up to three, and payoffs, some forbidden.
+#[derive(Clone, Debug)]
+struct Case {
+    n_actions: Vec<usize>,
+    regions: Vec<Vec<usize>>,
+    seed: u64,
+    forbidden: bool,
+}
+
+impl Case {
+    fn build(&self) -> (CoordinationGraph, FactorTables) {
+        let graph = CoordinationGraph::new(self.n_actions.len(), &self.regions).expect("a graph");
+        let mut tables = FactorTables::with_domains(&graph, &self.n_actions);
+        let mut draw = factor_graphs::noise(self.seed);
+        for agent in 0..graph.n_agents() {
+            tables.agent_mut(agent).iter_mut().for_each(|x| *x = draw());
+        }
+        for payoff in tables.regions_mut() {
+            *payoff = draw();
+            if self.forbidden && draw() > 0.8 {
+                *payoff = f32::NEG_INFINITY;
+            }
+        }
+        (graph, tables)
+    }
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (2_usize..=6).prop_flat_map(|n| {
+        let region =
+            proptest::sample::subsequence((0..n).collect::<Vec<_>>(), 1..=n.min(3)).prop_shuffle();
+        (
+            proptest::collection::vec(1_usize..=5, n),
+            proptest::collection::vec(region, 0..=8),
+            any::<u64>(),
+            any::<bool>(),
+        )
+            .prop_map(|(n_actions, regions, seed, forbidden)| Case {
+                n_actions,
+                regions,
+                seed,
+                forbidden,
+            })
+    })
+}
+
+/// A random tree: each agent but the first is joined to an earlier one.
+fn trees() -> impl Strategy<Value = Case> {
+    (2_usize..=7).prop_flat_map(|n| {
+        let parents: Vec<_> =
+            (1..n).map(|child| (0..child).prop_map(move |p| vec![p, child])).collect();
+        (proptest::collection::vec(1_usize..=5, n), parents, any::<u64>()).prop_map(
+            |(n_actions, regions, seed)| Case { n_actions, regions, seed, forbidden: false },
+        )
+    })
+}
+
+fn run(
+    mut solver: impl Coordinator,
+    case: &(CoordinationGraph, FactorTables),
+) -> (f64, JointAction) {
+    let mut action = Vec::new();
+    let answer = solver.coordinate(&case.0, &case.1, &mut action);
+    assert_eq!(answer.value, case.1.value(&case.0, &action), "the value is that of the action");
+    assert!(answer.upper_bound >= answer.value, "{answer:?}");
+    (answer.value, action)
+}
+
+fn close(x: f64, y: f64) -> bool {
+    x == y || (x - y).abs() < 1e-5
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn nobody_beats_the_optimum_and_exact_reaches_it(case in cases()) {
+        let problem = case.build();
+        let (optimum, _) = run(Exhaustive, &problem);
+        let (exact, _) = run(Exact::new(ExactOptions::default()), &problem);
+        let (anytime, _) = run(Anytime::new(AnytimeOptions::default()), &problem);
+        let (plain, _) = run(MaxSum::new(MaxSumOptions::default()), &problem);
+        prop_assert!(close(exact, optimum), "exact {exact}, optimum {optimum}");
+        prop_assert!(anytime <= optimum + 1e-9 && plain <= anytime);
+    }
+
+    #[test]
+    fn branching_alone_reaches_the_optimum(case in cases()) {
+        let problem = case.build();
+        let (optimum, _) = run(Exhaustive, &problem);
+        let options = ExactOptions { max_entries: 0, sweeps: 1, ..ExactOptions::default() };
+        let (exact, _) = run(Exact::new(options), &problem);
+        prop_assert!(close(exact, optimum), "exact {exact}, optimum {optimum}");
+    }
+
+    #[test]
+    fn the_bound_is_never_below_the_optimum(case in cases(), sweeps in 0_usize..20) {
+        let problem = case.build();
+        let (optimum, _) = run(Exhaustive, &problem);
+        let free = upper_bound(&problem.0, &problem.1, sweeps, f64::NEG_INFINITY);
+        prop_assert!(free >= optimum, "bound {free}, optimum {optimum}");
+        let (known, _) = run(Anytime::new(AnytimeOptions::default()), &problem);
+        let bound = upper_bound(&problem.0, &problem.1, sweeps, known);
+        prop_assert!(bound >= optimum, "bound {bound}, optimum {optimum}");
+    }
+
+    #[test]
+    fn max_sum_is_exact_on_trees(case in trees()) {
+        let problem = case.build();
+        let (optimum, _) = run(Exhaustive, &problem);
+        let options = MaxSumOptions { msg_iterations: 20, damping: 0.0, ..MaxSumOptions::default() };
+        let (value, _) = run(MaxSum::new(options), &problem);
+        prop_assert!(close(value, optimum), "{value} and {optimum}");
+    }
+
+    #[test]
+    fn relabelling_agents_relabels_the_answer(case in trees()) {
+        let problem = case.build();
+        let n = case.n_actions.len();
+        let renamed = |agent: usize| n - 1 - agent;
+        let mirror = Case {
+            n_actions: case.n_actions.iter().rev().copied().collect(),
+            regions: case
+                .regions
+                .iter()
+                .map(|r| r.iter().map(|&a| renamed(a)).collect())
+                .collect(),
+            ..case.clone()
+        };
+        let (graph, mut tables) = mirror.build();
+        for agent in 0..n {
+            tables.agent_mut(renamed(agent)).copy_from_slice(problem.1.agent(agent));
+        }
+        for region in 0..graph.n_regions() {
+            tables.region_mut(region).copy_from_slice(problem.1.region(region));
+        }
+        let (value, action) = run(MaxSum::new(MaxSumOptions::default()), &problem);
+        let (mirrored, reversed) = run(MaxSum::new(MaxSumOptions::default()), &(graph, tables));
+        prop_assert!(close(value, mirrored));
+        prop_assert_eq!(action, reversed.into_iter().rev().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn adding_a_constant_changes_nothing(case in cases(), constant in -8_i8..8) {
+        let problem = case.build();
+        let mut shifted = problem.clone();
+        // Payoffs and constant are multiples of 2^-10, so that no sum is rounded.
+        let mut exact = problem.clone();
+        let round = |x: f32| (x * 1024.0).round() / 1024.0;
+        exact.1.regions_mut().iter_mut().for_each(|x| *x = round(*x));
+        shifted.1.regions_mut().iter_mut().for_each(|x| *x = round(*x) + f32::from(constant));
+        let shift = f64::from(constant) * exact.0.n_regions() as f64;
+        let (value, action) = run(Exact::new(ExactOptions::default()), &exact);
+        let (other, _) = run(Exact::new(ExactOptions::default()), &shifted);
+        prop_assert!(close(value + shift, other), "{value} {shift} {other}");
+        let _ = action;
+    }
+
+    #[test]
+    fn messages_stay_finite_for_a_thousand_rounds(seed in any::<u64>(), scale in 0.1_f32..1e4) {
+        let graph = CoordinationGraph::complete(6);
+        let mut tables = FactorTables::zeros(&graph, 7);
+        let mut draw = factor_graphs::noise(seed);
+        tables.regions_mut().iter_mut().for_each(|x| *x = scale * draw());
+        let options = MaxSumOptions { msg_iterations: 1000, ..MaxSumOptions::default() };
+        let mut solver = MaxSum::new(options);
+        let answer = solver.coordinate(&graph, &tables, &mut Vec::new());
+        prop_assert!(answer.residual.is_finite());
+        for agent in 0..6 {
+            prop_assert!(solver.beliefs(agent).iter().all(|x| x.is_finite()));
+        }
+    }
+}

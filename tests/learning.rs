@@ -1,0 +1,146 @@
+#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
+
+//! The learner learns: the paper's worked example to the letter, and every option without breaking.
+
+use cgcmarl::{
+    algorithm::{CgCmarl, CgCmarlOptions, HeadKind},
+    config::Config,
+    environment::{Environment, matrix_game::MatrixGame},
+    episode::{Arena, Scene},
+    experiment::{End, Model, Session, Watch, play},
+    rng::Streams,
+    schedule::Linear,
+    training::{Training, TrainingOptions},
+};
+use serde_json::Value;
+
+/// Trains on the paper's worked example and tells the joint action at some multipliers.
+fn worked_example(multiplier_input: bool, multipliers: &[f32]) -> Vec<Vec<usize>> {
+    let mut options = CgCmarlOptions::default();
+    options.network.head = HeadKind::Free;
+    options.network.hidden = vec![32];
+    options.network.multiplier_input = multiplier_input;
+    options.learning.lr = 3e-3;
+    options.learning.batch_size = 32;
+    options.learning.learning_starts = 64;
+    options.learning.steps_per_update = 2.0;
+    options.learning.average_rate = 0.05;
+    // Rewards are of the order of ten, so that smaller noise would never try the other action.
+    options.exploration = Linear { start: 20.0, end: 20.0, steps: 1 };
+    let training = TrainingOptions { total_steps: 6000, ..TrainingOptions::default() };
+    let games = (0..training.environments)
+        .map(|_| Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>);
+    let arena = Arena::new(games.collect());
+    let streams = Streams::new(3);
+    let learner =
+        CgCmarl::new(&options, arena.view(), arena.len(), training.total_steps, streams).unwrap();
+    let mut training = Training::new(&training, arena, Box::new(learner), 3);
+    while !training.finished() {
+        training.round().unwrap();
+    }
+    let game = MatrixGame::worked_example().unwrap();
+    let scene = Scene { view: game.view(), states: &[0.0] };
+    let points = training.learner().operating_points(multipliers);
+    points
+        .into_iter()
+        .map(|mut point| {
+            let mut action = vec![vec![9; 2]];
+            let mut rngs = [Streams::new(0).rng(cgcmarl::rng::Purpose::Problem, 0)];
+            point.policy.act(scene, &mut rngs, &mut action);
+            action.remove(0)
+        })
+        .collect()
+}
+
+#[test]
+fn one_model_of_the_worked_example_picks_a_then_b() {
+    for multiplier_input in [false, true] {
+        let chosen = worked_example(multiplier_input, &[0.0, 0.5, 2.0]);
+        assert_eq!(chosen, [[0, 0], [1, 1], [1, 1]], "multiplier_input = {multiplier_input}");
+    }
+}
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
+}
+
+/// Trains 400 steps with these settings, plays the model, and returns the last line of metrics.
+fn train(settings: &str) -> Value {
+    let tiny = "total_steps=400 learning_starts=50 batch_size=32 buffer_size=9000 environments=4";
+    let pairs: Vec<_> = tiny
+        .split(' ')
+        .chain(settings.split(' '))
+        .filter_map(|word| word.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let config = Config::resolve(None, &pairs).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let mut session = Session::start(config, Some(&path), folder.path()).unwrap();
+    assert_eq!(session.run(&mut Nobody).unwrap(), End::Finished, "{settings}");
+    let line = session.run_dir().metrics().unwrap().pop().unwrap();
+    let finite = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
+    assert!(line.as_object().unwrap().values().all(finite), "{settings}: {line}");
+    assert!(line["updates"].as_f64().unwrap() > 20.0, "{settings}: {line}");
+    drop(session);
+    let model = Model::open(&path).unwrap();
+    let mut evaluation = model.config.evaluation.clone();
+    evaluation.episodes = 4;
+    let mut points = model.operating_points(&model.config.environment, &[1.0]).unwrap();
+    let policy = points[0].policy.as_mut();
+    play(&model.config.environment, &evaluation, "λ=1", Some(1.0), policy).unwrap();
+    line
+}
+
+#[test]
+fn two_constraints_train_with_a_loss_and_a_multiplier_each() {
+    let line = train("constraints=[\"collision\",\"energy\"] mode=learned cost_limit=[0.0,0.1]");
+    assert!(line["cost_energy"].as_f64().unwrap() > 0.0, "{line}");
+    assert!(line["multiplier_energy"].as_f64().unwrap() > 0.0, "{line}");
+    assert!(line["loss_energy"].as_f64().unwrap() > 0.0, "{line}");
+    assert!(!line["multiplier_collision"].is_null() && !line["loss_collision"].is_null());
+}
+
+#[test]
+fn regions_of_three_train() {
+    train("agents=4 topology=explicit regions=[[0,1,2],[1,2,3]] batch_size=8");
+    train("agents=4 topology=explicit regions=[[0,1,2],[1,2,3]] actions=discrete head=free");
+}
+
+#[test]
+fn every_topology_trains() {
+    for topology in ["path", "star", "ring", "k_nearest", "complete"] {
+        train(&format!("agents=4 k=1 topology={topology}"));
+    }
+}
+
+#[test]
+fn every_learning_rule_trains() {
+    for next_action in ["regional", "coupled"] {
+        for error in ["regional", "summed"] {
+            train(&format!("next_action={next_action} error={error}"));
+        }
+    }
+    for mode in ["learned", "sampled", "fixed"] {
+        train(&format!("mode={mode} reward=counterfactual kind=paper head=free"));
+    }
+}
+
+#[test]
+fn every_world_trains() {
+    train("contact=true");
+    train("physics=mpe2 head=free");
+    train("occupancy=false agents=6");
+    for layout in ["spread_uniform", "line", "clustered_pair"] {
+        train(&format!("layout={layout}"));
+    }
+}
+
+#[test]
+fn every_preset_trains() {
+    for preset in ["default", "two_head", "paper"] {
+        train(&format!("preset={preset}"));
+    }
+}

@@ -1,0 +1,88 @@
+#![expect(clippy::unwrap_used, reason = "a failed read is a failed test")]
+
+//! Keeps docs/paper.md true: every function, test and setting it names exists.
+
+use cgcmarl::config::Config;
+use std::fs;
+
+fn page() -> String {
+    fs::read_to_string("docs/paper.md").unwrap()
+}
+
+/// What stands between backticks in a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The part of the named file before the function `file.rs::name`, if there is one.
+fn before_definition(name: &str) -> Option<String> {
+    let (file, function) = name.split_once("::").unwrap();
+    let root = if file.starts_with("tests/") { "" } else { "src/" };
+    let source = fs::read_to_string(format!("{root}{file}")).ok()?;
+    let place = [format!("fn {function}("), format!("fn {function}<")]
+        .iter()
+        .find_map(|definition| source.find(definition))?;
+    Some(source[..place].to_owned())
+}
+
+#[test]
+fn every_function_exists() {
+    let page = page();
+    let named: Vec<_> = quoted(&page).filter(|word| word.contains(".rs::")).collect();
+    assert!(named.len() > 60, "only {} functions are named", named.len());
+    let missing: Vec<_> =
+        named.into_iter().filter(|name| before_definition(name).is_none()).collect();
+    assert!(missing.is_empty(), "docs/paper.md names what is not there: {missing:#?}");
+}
+
+#[test]
+fn every_equation_has_a_test() {
+    let page = page();
+    let tables = page.split("## How we read").next().unwrap();
+    let rows = tables.lines().filter(|line| line.starts_with('|') && line.contains(".rs::"));
+    for row in rows {
+        let test = row.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
+        for name in quoted(test) {
+            let before = before_definition(name).unwrap_or_default();
+            let lines: Vec<_> = before.lines().rev().take(3).map(str::trim).collect();
+            assert!(lines.contains(&"#[test]"), "{name} is not a test, in: {row}");
+        }
+        assert!(quoted(test).next().is_some(), "no test in: {row}");
+    }
+}
+
+#[test]
+fn every_setting_is_one() {
+    let page = page();
+    let settings: Vec<_> = quoted(&page)
+        .filter(|word| !word.contains(' ') || word.contains('['))
+        .filter_map(|word| word.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    assert!(settings.len() > 15, "{settings:?}");
+    for setting in settings {
+        Config::resolve(None, std::slice::from_ref(&setting))
+            .unwrap_or_else(|e| panic!("{setting:?}: {e}"));
+    }
+}
+
+#[test]
+fn the_readings_are_those_of_the_paper_preset() {
+    let page = page();
+    let readings = page.split("## How we read").nth(1).unwrap().split("## The presets").next();
+    let preset = Config::resolve(None, &[("preset".into(), "paper".into())]).unwrap();
+    let rows = readings.unwrap().lines().filter(|line| line.starts_with("| "));
+    for row in rows {
+        let last = row.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
+        for (key, value) in quoted(last).filter_map(|word| word.split_once('=')) {
+            let same = preset.with(&[(key.to_owned(), value.to_owned())]).unwrap();
+            let [set, unset] = [&same, &preset].map(|c| (c.environment.resolved(), c));
+            assert_eq!(set.0, unset.0, "{key}={value} is not what the preset does");
+            if key != "environments" {
+                assert_eq!(set.1.cg_cmarl, unset.1.cg_cmarl, "{key}={value} is not the preset's");
+                assert_eq!(set.1.training, unset.1.training, "{key}={value} is not the preset's");
+                assert_eq!(set.1.evaluation, unset.1.evaluation, "{key}={value}");
+            }
+        }
+    }
+}

@@ -137,7 +137,7 @@
 
   function showRun() {
     const training = run.steps < run.total_steps;
-    find("title").textContent = `Simple Spread, ${run.agents} agents`;
+    find("title").textContent = `Simple Spread, trained with ${run.agents} agents`;
     find("subtitle").textContent = run.name;
     find("training").textContent = training
       ? `in training: step ${shorten(run.steps)} of ${shorten(run.total_steps)}`

@@ -110,7 +110,6 @@ struct Run<'a> {
 impl pulp::WithSimd for Run<'_> {
     type Output = (f64, f32);
 
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(mut self, simd: S) -> (f64, f32) {
         self.action.clear();
@@ -151,7 +150,6 @@ impl Run<'_> {
     }
 
     /// Local search from the best decodes and from the conditional decode, then kicks.
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn improve<S: pulp::Simd>(&mut self, simd: S) {
         let n = self.graph.n_agents();
@@ -191,7 +189,6 @@ impl Run<'_> {
 impl Run<'_> {
     /// Conditional decodes in which one agent does not take its favourite action: the smallest
     /// losses of belief first.
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn restart<S: pulp::Simd>(&mut self, simd: S) {
         let restarts = self.solver.options.restarts / self.graph.n_regions().max(1);
@@ -228,7 +225,6 @@ impl Run<'_> {
 }
 
 /// Forces each agent to each of its best alternatives until none gains.
-#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn kick<S: pulp::Simd>(
     simd: S,

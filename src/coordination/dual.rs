@@ -4,7 +4,6 @@
 //! an equal share to each factor that reaches on: `h_{i→R} = w·u_i - q_R`. The bound
 //! `Σ_i max (1-Σw)·u_i + Σ_R max [θ_R + Σ_k h_{k→R}]` never rises, and an assignment with `x_i = a`
 //! is worth at most `bound - max u_i + u_i(a)`: values below the best known answer are struck out.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::kernel::{Chunk, LANES, chunks_of, region_messages, row_max};
 use super::layout::Layout;

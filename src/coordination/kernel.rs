@@ -4,7 +4,6 @@
 //! a region in one pass over its table. Written on fixed-size chunks so that the compiler uses the
 //! widest instructions of the context it is inlined into ([`pulp::Arch::dispatch`]); lane by lane
 //! the operations are the same everywhere, so every machine computes the same bits.
-#![expect(clippy::inline_always, reason = "the caller's instruction set must reach these loops")]
 
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};

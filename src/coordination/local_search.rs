@@ -2,7 +2,6 @@
 //!
 //! Keeps, for every agent, the payoff of each of its actions given what the others do:
 //! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::kernel::{Chunk, LANES};
 use super::layout::Layout;

@@ -2,7 +2,6 @@
 //!
 //! `M_{R→i}(a) = max over the others of [Q_R + Σ_k M_{k→R}]` and `M_{i→R} = Σ_{R'≠R} M_{R'→i}`,
 //! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::FactorTables;
 use super::kernel::{Chunk, LANES, larger, region_messages, row_max, zip};

@@ -1,5 +1,4 @@
 //! What a pair offers each of its two variables, in full precision.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::kernel::{Chunk, LANES, Number};
 use pulp::Simd;

@@ -4,7 +4,6 @@
 //! With agents `0..d` decided, every other agent `k` keeps its row
 //! `r_k = u_k + Σ_{i<d} Q_ik(a_i, ·)`, and no completion is worth more than
 //! `value + Σ_k max r_k + Σ_{k<l} max Q_kl`.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::FactorTables;
 use super::kernel::{Chunk, LANES, Number, chunks_of, row_max};

@@ -2,7 +2,6 @@
 //!
 //! `C = start + A · B`. B's and C's rows are read as vectors; A's numbers are broadcast, so A may be
 //! transposed for free. Every entry of C is summed in the order of A's columns.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -1,7 +1,6 @@
 //! A linear layer of which each row of a batch uses a few outputs only: nothing else is touched.
 //!
 //! v = Σ_{o selected} (w_o · h + b_o); backwards d_w += d h, d_b += d, d_h = Σ d w.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use pulp::{Arch, Simd, WithSimd};
 

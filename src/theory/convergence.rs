@@ -309,7 +309,7 @@ pub fn check_convergence(
         primary_finding(&curves[0], &horizontal),
         cost_finding(&curves[1], &horizontal, movement, tied_movement),
     ];
-    Report { findings, figures: vec![figure(curves)] }
+    Report { findings, figures: vec![figure(&curves)] }
 }
 
 /// Whether every curve falls at least four fifths as steeply as √α, and to a tenth of its start.
@@ -355,7 +355,7 @@ fn cost_finding(curves: &[Curve], places: &[f64], movement: f64, tied: f64) -> F
     Finding::new("convergence.cost", claim, text, verdict).against(counterexample)
 }
 
-fn figure(curves: [Vec<Curve>; 2]) -> Figure {
+fn figure(curves: &[Vec<Curve>; 2]) -> Figure {
     let mut curves = curves.concat();
     let first = curves[0].points[0];
     let rate = |(x, _): &(f64, f64)| (*x, first.1 * (x / first.0).powf(-STEP_EXPONENT / 2.0));

@@ -93,7 +93,7 @@ pub(super) fn largest(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Steps spread evenly over the decades up to `n`, from `first` on.
 pub(super) fn log_steps(first: f64, n: u64, per_decade: f64) -> Vec<u64> {
-    let mut steps: Vec<u64> = (0..)
+    let mut steps: Vec<u64> = (0..u16::MAX)
         .map(|i| (first * 10f64.powf(f64::from(i) / per_decade)).round() as u64)
         .take_while(|&step| step < n)
         .collect();

@@ -15,7 +15,6 @@ const SEED: u64 = 1;
 
 fn verdict(report: &Report, name: &str) -> Verdict {
     let finding = report.finding(name).unwrap_or_else(|| panic!("no finding {name}"));
-    println!("{name}: {} | {}", finding.verdict, finding.measured);
     finding.verdict.clone()
 }
 

@@ -214,7 +214,7 @@ mod tests {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }
         // State 0b101, action 0b110: regions (0,1) and (1,2).
-        let expected = problem.rewards[0][0b10 * 4 + 0b11] + problem.rewards[1][0b01 * 4 + 0b10];
+        let expected = problem.rewards[0][0b10 * 4 + 0b11] + problem.rewards[1][4 + 0b10];
         assert!((joint.reward[0b101 * 8 + 0b110] - expected).abs() < 1e-12);
         let agents = problem.agent_constraint_rewards();
         let mean: f64 = agents.iter().map(|cost| cost[37]).sum::<f64>() / 3.0;
@@ -228,6 +228,6 @@ mod tests {
         // Sum over the third agent's next state.
         let row = &joint.transition[(0b011 * 8 + 0b100) * 8..][..8];
         let marginal = row[0b100] + row[0b101];
-        assert!((marginal - region.transition[(0b01 * 4 + 0b10) * 4 + 0b10]).abs() < 1e-12);
+        assert!((marginal - region.transition[(4 + 0b10) * 4 + 0b10]).abs() < 1e-12);
     }
 }

@@ -13,6 +13,7 @@ lint:
 	cargo clippy --release --workspace --all-targets -- -D warnings
 
 check:
+	.ci/browser
 	cargo test --release --workspace
 
 docs:

@@ -17,4 +17,5 @@ pub mod replay;
 pub mod rng;
 pub mod run_dir;
 pub mod schedule;
+pub mod theory;
 pub mod training;

@@ -58,7 +58,8 @@ impl Replay {
         }
     }
 
-    /// Takes all memory at once, so that pushing never allocates.
+    /// Reserves all memory at once, so that pushing never allocates; the system hands it out as it
+    /// fills.
     pub fn reserve(&mut self) {
         let RowShape { state, agents, outcome } = self.shape;
         self.states.reserve_exact(self.capacity * state - self.states.len());
@@ -140,6 +141,7 @@ impl Replay {
         self.actions = checkpoint.get_shaped("replay.actions", &[len, agents])?.to_vec();
         self.outcomes = checkpoint.get_shaped("replay.outcomes", &[len, outcome])?.to_vec();
         self.terminal = terminal.to_vec();
+        self.reserve();
         (self.len, self.next) = (len, next);
         Ok(())
     }

@@ -55,6 +55,26 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
+/// Up to four agents with pairs and single agents only: what `anytime` enumerates.
+fn small_cases() -> impl Strategy<Value = Case> {
+    (2_usize..=4).prop_flat_map(|n| {
+        let region =
+            proptest::sample::subsequence((0..n).collect::<Vec<_>>(), 1..=2).prop_shuffle();
+        (
+            proptest::collection::vec(1_usize..=14, n),
+            proptest::collection::vec(region, 0..=8),
+            any::<u64>(),
+            any::<bool>(),
+        )
+            .prop_map(|(n_actions, regions, seed, forbidden)| Case {
+                n_actions,
+                regions,
+                seed,
+                forbidden,
+            })
+    })
+}
+
 /// A random tree: each agent but the first is joined to an earlier one.
 fn trees() -> impl Strategy<Value = Case> {
     (2_usize..=7).prop_flat_map(|n| {
@@ -93,6 +113,17 @@ proptest! {
         let (plain, _) = run(MaxSum::new(MaxSumOptions::default()), &problem);
         prop_assert!(close(exact, optimum), "exact {exact}, optimum {optimum}");
         prop_assert!(anytime <= optimum + 1e-9 && plain <= anytime);
+    }
+
+    #[test]
+    fn anytime_proves_small_problems(case in small_cases()) {
+        let (graph, tables) = case.build();
+        let (mut best, mut action) = (Vec::new(), Vec::new());
+        let optimum = Exact::new(ExactOptions::default()).coordinate(&graph, &tables, &mut best);
+        let answer =
+            Anytime::new(AnytimeOptions::default()).coordinate(&graph, &tables, &mut action);
+        prop_assert!(close(answer.value, optimum.value), "{answer:?}, {optimum:?}");
+        prop_assert!(answer.converged && answer.proven());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The command-line program of cgcmarl: a table of contents.
 
 mod commands;
+mod playback;
 mod progress;
 mod report;
+mod viewer;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -36,6 +38,16 @@ enum Command {
     Evaluate(commands::evaluate::EvaluateArgs),
     /// Score a trained model over many multipliers and draw the front
     Sweep(commands::sweep::SweepArgs),
+    /// Check the paper's theorems on small problems, or the error budget of a trained model
+    Theory(commands::theory::TheoryArgs),
+    /// Average the fronts of several seeds
+    Summary(commands::summary::SummaryArgs),
+    /// Write one HTML page about a run: front, curves, episodes, tables
+    Report(commands::report::ReportArgs),
+    /// Write an episode as a moving picture
+    Render(commands::render::RenderArgs),
+    /// Play a trained model live on a local page
+    View(commands::view::ViewArgs),
     /// Print a resolved configuration
     Config(commands::config::ConfigArgs),
     /// Replay recorded MPE2 episodes and print the largest deviation
@@ -51,6 +63,11 @@ fn main() -> ExitCode {
         Command::Resume(args) => commands::train::resume(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Theory(args) => commands::theory::run(&args),
+        Command::Summary(args) => commands::summary::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Render(args) => commands::render::run(&args),
+        Command::View(args) => commands::view::run(&args),
         Command::Config(args) => commands::config::run(&args),
         Command::CheckEnvironment(args) => commands::check_environment::run(&args),
         Command::Solve(args) => commands::solve::run(&args),

@@ -28,7 +28,9 @@ pub struct Actor {
     counts: Vec<usize>,
     rows: Vec<f32>,
     reversed: Vec<bool>,
+    row_multipliers: Vec<f32>,
     tables: FactorTables,
+    fitted: usize,
     network: TwoHeadWorkspace,
 }
 
@@ -55,12 +57,14 @@ impl Actor {
         view.graph(&vec![0.0; spec.state_width], &mut graph);
         let tables = FactorTables::zeros(&graph, spec.n_actions);
         Self {
+            fitted: graph.n_regions(),
             coordinator,
             both_orders: both_orders && spec.region_size == 2,
             graph,
             counts: Vec::new(),
             rows: Vec::new(),
             reversed: Vec::new(),
+            row_multipliers: Vec::new(),
             tables,
             network: TwoHeadWorkspace::default(),
         }
@@ -76,22 +80,18 @@ impl Actor {
         actions: &mut [JointAction],
     ) {
         let n_rows = self.gather(stage, states, multipliers);
-        let terms = stage.network.terms(stage.parameters, &self.rows, n_rows, &mut self.network);
-        let orders = 1 + usize::from(self.both_orders);
-        let n_constraints = stage.network.n_heads() - 1;
-        let width = stage.network.n_heads() * stage.network.head().n_terms();
-        let spec = stage.view.spec();
+        let Stage { network, parameters, view, .. } = stage;
+        let Self { rows, row_multipliers, network: buffers, .. } = self;
+        let terms = network.terms(parameters, rows, n_rows, row_multipliers, buffers);
+        let width = (1 + usize::from(self.both_orders)) * network.head().n_terms();
+        let state_width = view.spec().state_width;
         let mut start = 0;
         for (slot, action) in actions.iter_mut().enumerate() {
-            let len = self.counts[slot] * orders * width;
-            let terms = &mut terms[start..start + len];
-            start += len;
-            stage
-                .view
-                .graph(&states[slot * spec.state_width..][..spec.state_width], &mut self.graph);
-            self.tables.fit(&self.graph);
-            let multipliers = &multipliers[slot * n_constraints..][..n_constraints];
-            fill_tables(stage.network, terms, multipliers, self.both_orders, &mut self.tables);
+            let terms = &mut terms[start..start + self.counts[slot] * width];
+            start += terms.len();
+            view.graph(&states[slot * state_width..][..state_width], &mut self.graph);
+            refit(&mut self.tables, &mut self.fitted, &self.graph);
+            fill_tables(network, terms, self.both_orders, &mut self.tables);
             if stage.noise_scale > 0.0 {
                 stage.noise.add(self.tables.regions_mut(), stage.noise_scale, &mut rngs[slot]);
             }
@@ -108,10 +108,12 @@ impl Actor {
         action: &mut JointAction,
     ) -> (&CoordinationGraph, &FactorTables, Coordination) {
         let n_rows = self.gather(stage, state, multipliers);
-        let terms = stage.network.terms(stage.parameters, &self.rows, n_rows, &mut self.network);
+        let Self { rows, row_multipliers, network: buffers, .. } = self;
+        let network = stage.network;
+        let terms = network.terms(stage.parameters, rows, n_rows, row_multipliers, buffers);
         stage.view.graph(state, &mut self.graph);
-        self.tables.fit(&self.graph);
-        fill_tables(stage.network, terms, multipliers, self.both_orders, &mut self.tables);
+        refit(&mut self.tables, &mut self.fitted, &self.graph);
+        fill_tables(network, terms, self.both_orders, &mut self.tables);
         let answer = self.coordinator.coordinate(&self.graph, &self.tables, action);
         (&self.graph, &self.tables, answer)
     }
@@ -122,6 +124,7 @@ impl Actor {
         let (stride, n_constraints) = (network.n_inputs(), network.n_heads() - 1);
         let orders = 1 + usize::from(self.both_orders);
         self.counts.clear();
+        self.row_multipliers.clear();
         let mut n_rows = 0;
         for (slot, state) in states.chunks_exact(view.spec().state_width).enumerate() {
             view.graph(state, &mut self.graph);
@@ -139,8 +142,9 @@ impl Actor {
                 view.region_rows(state, &self.graph, &self.reversed, back, stride);
             }
             let multipliers = &multipliers[slot * n_constraints..][..n_constraints];
-            for row in rows.chunks_exact_mut(stride) {
-                network.write_multipliers(row, multipliers);
+            network.write_multipliers(rows, multipliers);
+            for _ in 0..orders * n_regions {
+                self.row_multipliers.extend_from_slice(multipliers);
             }
             n_rows += orders * n_regions;
         }
@@ -148,30 +152,26 @@ impl Actor {
     }
 }
 
-/// Writes `Q_aug` of every region (Eq. augmented-q): the heads' terms are combined, then expanded.
-pub(super) fn fill_tables(
-    network: &TwoHead,
-    terms: &mut [f32],
-    multipliers: &[f32],
-    both_orders: bool,
-    tables: &mut FactorTables,
-) {
-    let head = network.head();
-    let (n_terms, n_entries) = (head.n_terms(), head.n_entries());
-    let width = network.n_heads() * n_terms;
-    for row in terms.chunks_exact_mut(width) {
-        let (primary, costs) = row.split_at_mut(n_terms);
-        for (cost, &multiplier) in costs.chunks_exact(n_terms).zip(multipliers) {
-            super::augment(primary, cost, multiplier);
-        }
+/// Gives the tables the shape of a graph. Regions are all of one size, so that only their number
+/// matters; every entry is written afterwards and no utility ever is.
+pub(super) fn refit(tables: &mut FactorTables, fitted: &mut usize, graph: &CoordinationGraph) {
+    if *fitted != graph.n_regions() {
+        tables.fit(graph);
+        *fitted = graph.n_regions();
     }
-    let n_regions = terms.len() / width / (1 + usize::from(both_orders));
-    let (forth, back) = terms.split_at_mut(n_regions * width);
-    let cells = tables.regions_mut().chunks_exact_mut(n_entries);
-    for (region, (row, table)) in forth.chunks_exact_mut(width).zip(cells).enumerate() {
+}
+
+/// Writes the table of every region from its terms; those of the reverse order come behind.
+fn fill_tables(network: &TwoHead, terms: &mut [f32], both_orders: bool, tables: &mut FactorTables) {
+    let head = network.head();
+    let n_terms = head.n_terms();
+    let n_regions = terms.len() / n_terms / (1 + usize::from(both_orders));
+    let (forth, back) = terms.split_at_mut(n_regions * n_terms);
+    let cells = tables.regions_mut().chunks_exact_mut(head.n_entries());
+    for (region, (row, table)) in forth.chunks_exact_mut(n_terms).zip(cells).enumerate() {
         if both_orders {
-            head.average_orders(&mut row[..n_terms], &back[region * width..][..n_terms]);
+            head.average_orders(row, &back[region * n_terms..][..n_terms]);
         }
-        head.expand(&row[..n_terms], table);
+        head.expand(row, table);
     }
 }

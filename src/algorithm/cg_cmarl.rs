@@ -3,7 +3,7 @@
 use super::{
     Learner, OperatingPoint, Setting,
     actor::{Actor, Stage, states_per_shard},
-    cg_cmarl_options::{CgCmarlOptions, check, rule, wrong_length},
+    cg_cmarl_options::{CgCmarlOptions, check, draw_multipliers, rule, wrong_length},
     exploration::TableNoise,
     policy::{CgCmarlPolicy, choose_in_shards},
     targets::polyak,
@@ -16,7 +16,7 @@ use crate::{
     episode::{Player, Scene, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
-    multipliers::{MultiplierMode, MultiplierOptions, Multipliers, per_constraint},
+    multipliers::{MultiplierMode, Multipliers, per_constraint},
     nn::Adam,
     replay::{Replay, Row, RowShape},
     rng::{Purpose, Rng, Streams},
@@ -72,7 +72,7 @@ impl CgCmarl {
             outcome: spec.max_regions * (1 + n_constraints),
         };
         let capacity = (options.learning.buffer_size / spec.max_regions).max(1);
-        let learner = Self {
+        let mut learner = Self {
             total_steps,
             target: online.clone(),
             averaged: online.clone(),
@@ -100,6 +100,7 @@ impl CgCmarl {
             online,
             spec,
         };
+        learner.replay.reserve();
         Ok(learner)
     }
 
@@ -124,18 +125,24 @@ impl CgCmarl {
         let coordination = &self.options.coordination;
         self.shards
             .resize_with(n_shards, || TdShard::new(&self.network, view, coordination.build()));
-        self.shards
-            .par_iter_mut()
-            .zip(self.samples.par_chunks(share))
-            .for_each(|(shard, samples)| shard.accumulate(inputs, samples));
+        match &mut self.shards[..] {
+            // Handing a single share to another thread would only cost time.
+            [shard] => shard.accumulate(inputs, &self.samples),
+            shards => shards
+                .par_iter_mut()
+                .zip(self.samples.par_chunks(share))
+                .for_each(|(shard, samples)| shard.accumulate(inputs, samples)),
+        }
         self.sum_shards(n_rows);
         let progress = (self.steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
         let lr = learning.lr * (1.0 + (learning.lr_final_share - 1.0) * progress);
         self.adam.step(lr, &self.shards[0].gradient, &mut self.online);
         self.updates += 1;
-        // A fixed rate would remember the first weights for long.
-        let rate = learning.average_rate.max(1.0 / (self.updates + 1) as f32);
-        polyak(&mut self.averaged, &self.online, rate);
+        if learning.average_rate < 1.0 {
+            // A fixed rate would remember the first weights for long.
+            let rate = learning.average_rate.max(1.0 / (self.updates + 1) as f32);
+            polyak(&mut self.averaged, &self.online, rate);
+        }
         if self.updates.is_multiple_of(learning.target_interval) {
             polyak(&mut self.target, &self.online, learning.polyak_tau);
         }
@@ -145,15 +152,7 @@ impl CgCmarl {
     fn sum_shards(&mut self, n_rows: usize) {
         let (first, rest) = self.shards.split_at_mut(1);
         for shard in rest {
-            let sums = first[0].gradient.iter_mut().zip(&shard.gradient);
-            crate::nn::vectorised(
-                #[inline(always)]
-                || {
-                    for (sum, d) in sums {
-                        *sum += d;
-                    }
-                },
-            );
+            first[0].gradient.add(&shard.gradient);
             first[0].losses.iter_mut().zip(&shard.losses).for_each(|(sum, l)| *sum += l);
         }
         for (head, (mean, loss)) in self.losses.iter_mut().zip(&first[0].losses).enumerate() {
@@ -177,9 +176,7 @@ impl CgCmarl {
         let per_sample = if whole { self.spec.max_regions } else { 1 };
         let n = self.options.learning.batch_size.div_ceil(per_sample);
         let n_constraints = self.spec.constraints.len();
-        let multipliers = vec![0.0; n_constraints];
-        let empty = Sample { row: 0, region: None, reversed: 0, symmetry: 0, multipliers };
-        self.samples.resize(n, empty);
+        self.samples.resize_with(n, || Sample::new(n_constraints));
         let mixed = self.options.learning.random_order && self.spec.region_size == 2 && whole;
         for sample in &mut self.samples {
             sample.row = self.replay.sample(&mut self.replay_rng);
@@ -203,6 +200,11 @@ impl CgCmarl {
         }
     }
 
+    /// The weights that are evaluated: the average, or the online ones where nothing is averaged.
+    fn evaluated(&self) -> &[f32] {
+        if self.options.learning.average_rate < 1.0 { &self.averaged } else { &self.online }
+    }
+
     /// The trained policy at one multiplier, the same for all constraints.
     pub fn policy_at(&self, multiplier: f32) -> CgCmarlPolicy {
         self.policy(vec![multiplier; self.spec.constraints.len()])
@@ -212,7 +214,7 @@ impl CgCmarl {
     pub fn policy(&self, multipliers: Vec<f32>) -> CgCmarlPolicy {
         CgCmarlPolicy {
             network: Arc::clone(&self.network),
-            parameters: Arc::new(self.averaged.clone()),
+            parameters: Arc::new(self.evaluated().to_vec()),
             multipliers,
             acting: self.options.acting.clone(),
             average_orders: self.options.average_orders,
@@ -318,7 +320,7 @@ impl Learner for CgCmarl {
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
-        save_network(&self.network, "averaged", &self.averaged, checkpoint);
+        save_network(&self.network, "averaged", self.evaluated(), checkpoint);
     }
 
     fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
@@ -331,7 +333,7 @@ impl Learner for CgCmarl {
     fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
         save_network(&self.network, "online", &self.online, checkpoint);
         save_network(&self.network, "target", &self.target, checkpoint);
-        save_network(&self.network, "averaged", &self.averaged, checkpoint);
+        save_network(&self.network, "averaged", self.evaluated(), checkpoint);
         save_network(&self.network, "adam.mean", &self.adam.mean, checkpoint);
         save_network(&self.network, "adam.square", &self.adam.square, checkpoint);
         self.replay.save(checkpoint);
@@ -360,16 +362,6 @@ impl Learner for CgCmarl {
         self.steps = checkpoint.entry("learner_steps")?;
         self.updates = checkpoint.entry("updates")?;
         Ok(())
-    }
-}
-
-/// Draws the multipliers of an episode or a sample: zero, or log-uniform.
-fn draw_multipliers(options: &MultiplierOptions, rng: &mut Rng, multipliers: &mut [f32]) {
-    let (low, high) = (f64::from(options.sample_low).ln(), f64::from(options.sample_high).ln());
-    for multiplier in multipliers {
-        let zero = rng.uniform() < f64::from(options.zero_share);
-        let positive = rng.range(low, high).exp() as f32;
-        *multiplier = if zero { 0.0 } else { positive };
     }
 }
 

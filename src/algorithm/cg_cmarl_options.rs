@@ -10,6 +10,7 @@ use crate::{
     error::{Error, Result},
     multipliers::{MultiplierOptions, per_constraint},
     nn::AdamOptions,
+    rng::Rng,
     schedule::Linear,
 };
 use serde::{Deserialize, Serialize};
@@ -160,4 +161,18 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
         return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
     }
     Ok(())
+}
+
+/// Draws the multipliers of an episode or a sample: zero, or log-uniform.
+pub(super) fn draw_multipliers(
+    options: &MultiplierOptions,
+    rng: &mut Rng,
+    multipliers: &mut [f32],
+) {
+    let (low, high) = (f64::from(options.sample_low).ln(), f64::from(options.sample_high).ln());
+    for multiplier in multipliers {
+        let zero = rng.uniform() < f64::from(options.zero_share);
+        let positive = rng.range(low, high).exp() as f32;
+        *multiplier = if zero { 0.0 } else { positive };
+    }
 }

@@ -1,7 +1,7 @@
 //! How a region's table of joint actions is made from the outputs of a head.
 //!
 //! `free`: one output per joint action, the paper's |A|^|R|. `tied`: a sum of few shared terms on a
-//! force grid: `V + Σ_i E_i[a_i] + Σ_i (X_i[x_i] + Y_i[y_i]) + Σ_{i<k} D_ik[a_k − a_i]`,
+//! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_k − a_i\],
 //! where a = (x, y) on the grid.
 
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,27 @@ impl Head {
         (0..self.n_offsets()).for_each(|i| blend(pair + i, pair + self.n_offsets() - 1 - i));
     }
 
+    /// Turns the terms of a pair into those of the same pair in reverse order.
+    pub fn reverse(&self, terms: &mut [f32]) {
+        assert_eq!(self.region_size, 2, "only pairs have a reverse order");
+        let n = self.n_actions;
+        if self.kind == HeadKind::Free {
+            for (a, b) in (0..n).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                terms.swap(a * n + b, b * n + a);
+            }
+            return;
+        }
+        let (first, second, pair) = (self.agent_start(0), self.agent_start(1), self.pair_start(0));
+        let (one, other) = terms.split_at_mut(second);
+        one[first..].swap_with_slice(&mut other[..second - first]);
+        terms[pair..pair + self.n_offsets()].reverse();
+    }
+
+    /// Whether each output is an entry of the table.
+    pub fn is_free(&self) -> bool {
+        self.kind == HeadKind::Free
+    }
+
     fn n_offsets(&self) -> usize {
         (2 * self.grid - 1) * (2 * self.grid - 1)
     }
@@ -154,25 +175,26 @@ impl Head {
             + terms[axes + self.grid + action % self.grid]
     }
 
+    /// Row a = (x, y) of the table takes its offsets from D[· − x, · − y]: for a fixed y they are
+    /// a stretch of D's lines cut to those b can reach, which is laid out once for all x.
     fn expand_tied_pair(&self, terms: &[f32], table: &mut [f32]) {
         let (n, g, span) = (self.n_actions, self.grid, 2 * self.grid - 1);
         let offsets = &terms[self.pair_start(0)..][..self.n_offsets()];
         let mut seconds = [0.0; MAX_GRID_ACTIONS];
-        for (b, second) in seconds[..n].iter_mut().enumerate() {
-            *second = self.alone(terms, 1, b);
-        }
-        for (a, row) in table.chunks_exact_mut(n).enumerate() {
-            let first = terms[0] + self.alone(terms, 0, a);
-            let (x, y) = (a / g, a % g);
-            for (xk, cells) in row.chunks_exact_mut(g).enumerate() {
-                let line = &offsets[(xk + g - 1 - x) * span + g - 1 - y..][..g];
-                let seconds = &seconds[xk * g..][..g];
-                if g == 5 {
-                    add_line::<5>(cells, first, seconds, line);
-                } else {
-                    for ((cell, second), offset) in cells.iter_mut().zip(seconds).zip(line) {
-                        *cell = first + second + offset;
-                    }
+        let mut lines = [0.0; 2 * MAX_GRID_ACTIONS];
+        (0..n).for_each(|b| seconds[b] = self.alone(terms, 1, b));
+        for y in 0..g {
+            for (line, whole) in lines.chunks_exact_mut(g).zip(offsets.chunks_exact(span)) {
+                line.copy_from_slice(&whole[g - 1 - y..][..g]);
+            }
+            for x in 0..g {
+                let a = x * g + y;
+                let first = terms[0] + self.alone(terms, 0, a);
+                let row = &mut table[a * n..][..n];
+                let line = &lines[(g - 1 - x) * g..];
+                match (row.first_chunk_mut(), line.first_chunk()) {
+                    (Some(row), Some(line)) if n == 25 => add_row(row, first, &seconds, line),
+                    _ => add_entries(row, first, &seconds, line),
                 }
             }
         }
@@ -193,12 +215,16 @@ impl Head {
     }
 }
 
-/// One line of a table, unrolled for the usual grid.
-#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
-#[inline(always)]
-fn add_line<const G: usize>(cells: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
-    for i in 0..G {
-        cells[i] = first + seconds[i] + line[i];
+/// One row of a table, unrolled for the usual grid of 5 × 5.
+#[inline]
+fn add_row(row: &mut [f32; 25], first: f32, seconds: &[f32; MAX_GRID_ACTIONS], line: &[f32; 25]) {
+    add_entries(row, first, seconds, line);
+}
+
+#[inline]
+fn add_entries(row: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
+    for ((entry, second), offset) in row.iter_mut().zip(seconds).zip(line) {
+        *entry = first + second + offset;
     }
 }
 
@@ -229,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn averaging_both_orders_averages_the_table_with_its_mirror() {
+    fn reversing_mirrors_the_table_and_averaging_blends_both() {
         for kind in [HeadKind::Free, HeadKind::Tied] {
             let head = Head::new(kind, 9, Some(3), 2).unwrap();
             let terms: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.37).sin()).collect();
@@ -239,6 +265,12 @@ mod tests {
                 head.expand(terms, &mut table);
                 table
             };
+            let mut turned = terms.clone();
+            head.reverse(&mut turned);
+            let (table, mirrored) = (expand(&terms), expand(&turned));
+            for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
+                assert!((table[a * 9 + b] - mirrored[b * 9 + a]).abs() < 1e-5, "{kind:?} {a} {b}");
+            }
             let mut averaged = terms.clone();
             head.average_orders(&mut averaged, &reversed);
             let (table, forth, back) = (expand(&averaged), expand(&terms), expand(&reversed));

@@ -52,6 +52,28 @@ impl CgCmarlPolicy {
         };
         self.actors[0].decide(stage, state, &self.multipliers, action)
     }
+
+    /// Its network and numbers, for those who look inside its decisions.
+    pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
+        Stage {
+            network: &self.network,
+            parameters: &self.parameters,
+            view,
+            noise_scale: 0.0,
+            noise: &self.noise,
+        }
+    }
+
+    /// An actor that decides like this policy, with this coordinator or the policy's own.
+    pub fn actor(&self, view: &dyn View, coordinator: Option<Box<dyn Coordinator>>) -> Actor {
+        let coordinator = coordinator.unwrap_or_else(|| self.acting.build());
+        Actor::new(view, coordinator, self.average_orders)
+    }
+
+    /// Weight of each constraint.
+    pub fn multipliers(&self) -> &[f32] {
+        &self.multipliers
+    }
 }
 
 impl Player for CgCmarlPolicy {
@@ -94,6 +116,10 @@ pub(super) fn choose_in_shards(
     let share = states_per_shard(spec.max_regions);
     while actors.len() < actions.len().div_ceil(share) {
         actors.push(Actor::new(scene.view, coordinator(), both_orders));
+    }
+    if actions.len() <= share {
+        // Handing a single share to another thread would only cost time.
+        return actors[0].choose(stage, scene.states, multipliers, rngs, actions);
     }
     let n_constraints = spec.constraints.len();
     actors

@@ -3,15 +3,15 @@
 //! Double Q-learning: the online network chooses the next action, the target network values it.
 
 use super::{
-    actor::fill_tables,
+    actor::refit,
     targets::{bootstrap, summed_error},
     two_head::{TwoHead, TwoHeadWorkspace},
 };
 use crate::{
-    argmax::argmax,
     coordination::{Coordinator, FactorTables},
     environment::View,
     graph::{CoordinationGraph, JointAction},
+    nn::Gradient,
     replay::{Replay, Row},
 };
 use serde::{Deserialize, Serialize};
@@ -91,17 +91,19 @@ pub struct TdInputs<'a> {
 pub struct TdShard {
     coordinator: Box<dyn Coordinator>,
     /// Gradient of this share, flat like the parameters.
-    pub gradient: Vec<f32>,
+    pub gradient: Gradient,
     /// Sum over rows of half the squared error, primary head first.
     pub losses: Vec<f32>,
     graph: CoordinationGraph,
     tables: FactorTables,
+    fitted: usize,
     network: TwoHeadWorkspace,
     joint: JointAction,
     reversed: Vec<bool>,
     turned: [Vec<f32>; 2],
     counts: Vec<usize>,
     regions: Vec<usize>,
+    multipliers: Vec<f32>,
     before: Vec<f32>,
     after: Vec<f32>,
     actions: Vec<usize>,
@@ -120,8 +122,9 @@ impl TdShard {
         let tables = FactorTables::zeros(&graph, spec.n_actions);
         Self {
             coordinator,
-            gradient: vec![0.0; network.layout().len()],
+            gradient: network.gradient(),
             losses: vec![0.0; network.n_heads()],
+            fitted: graph.n_regions(),
             graph,
             tables,
             network: TwoHeadWorkspace::default(),
@@ -130,6 +133,7 @@ impl TdShard {
             turned: [Vec::new(), Vec::new()],
             counts: Vec::new(),
             regions: Vec::new(),
+            multipliers: Vec::new(),
             before: Vec::new(),
             after: Vec::new(),
             actions: Vec::new(),
@@ -143,7 +147,7 @@ impl TdShard {
     /// Computes the gradient of these samples.
     pub fn accumulate(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
         let TdInputs { network, online, target, .. } = inputs;
-        self.gradient.fill(0.0);
+        self.gradient.clear();
         self.losses.fill(0.0);
         self.gather(inputs, samples);
         self.choose_next(inputs, samples);
@@ -168,6 +172,7 @@ impl TdShard {
         self.counts.clear();
         self.regions.clear();
         self.actions.clear();
+        self.multipliers.clear();
         for sample in samples {
             let row = replay.row(sample.row);
             view.graph(row.state, &mut self.graph);
@@ -213,40 +218,59 @@ impl TdShard {
                 push_actions(&mut self.actions, members, reversed, action);
             }
         }
-        for row in before.chunks_exact_mut(stride).chain(after.chunks_exact_mut(stride)) {
-            network.write_multipliers(row, &sample.multipliers);
+        for rows in [before, after] {
+            network.write_multipliers(rows, &sample.multipliers);
+        }
+        for _ in start..self.regions.len() {
+            self.multipliers.extend_from_slice(&sample.multipliers);
         }
     }
 
     /// Writes the next action of every row, chosen by the online network.
     fn choose_next(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
-        let TdInputs { network, online, view, replay, rule, .. } = inputs;
-        let width = network.n_heads() * network.head().n_terms();
-        let n_rows = self.regions.len();
-        let terms = network.terms(online, &self.after, n_rows, &mut self.network);
         self.next_actions.clear();
-        let mut start = 0;
-        for (sample, &count) in samples.iter().zip(&self.counts) {
-            let terms = &mut terms[start * width..][..count * width];
-            start += count;
-            if rule.next_action == NextAction::Regional {
-                for row in terms.chunks_exact_mut(width) {
-                    let size = view.spec().region_size;
-                    regional_action(
-                        network,
-                        row,
-                        sample,
-                        &mut self.tables,
-                        size,
-                        &mut self.next_actions,
-                    );
-                }
-                continue;
+        match inputs.rule.next_action {
+            NextAction::Regional => self.choose_alone(inputs),
+            NextAction::Coupled => self.choose_together(inputs, samples),
+        }
+    }
+
+    /// The best joint action of each region by itself. Without the multiplier as an input the
+    /// cost heads evaluate the primary-greedy action.
+    fn choose_alone(&mut self, inputs: TdInputs<'_>) {
+        let TdInputs { network, online, view, .. } = inputs;
+        let multipliers = if network.n_multipliers() > 0 { &self.multipliers[..] } else { &[] };
+        let n_actions = view.spec().n_actions;
+        let Self { network: buffers, after, next_actions, tables, .. } = self;
+        let table = &mut tables.regions_mut()[..network.head().n_entries()];
+        let found = |mut entry: usize| {
+            let start = next_actions.len();
+            for _ in 0..view.spec().region_size {
+                next_actions.push(entry % n_actions);
+                entry /= n_actions;
             }
+            next_actions[start..].reverse();
+        };
+        network.greedy(online, after, self.regions.len(), multipliers, table, found, buffers);
+    }
+
+    /// The coordinator's joint action of each sample's regions.
+    fn choose_together(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
+        let TdInputs { network, online, view, replay, .. } = inputs;
+        let Self { network: buffers, after, multipliers, .. } = self;
+        let terms = network.terms(online, after, self.regions.len(), multipliers, buffers);
+        let head = network.head();
+        let mut terms = terms.chunks_exact_mut(head.n_terms());
+        for sample in samples {
             view.graph(replay.row(sample.row).state, &mut self.graph);
-            self.tables.fit(&self.graph);
-            fill_tables(network, terms, &sample.multipliers, false, &mut self.tables);
-            mirror_reversed(&self.graph, sample, &mut self.tables);
+            refit(&mut self.tables, &mut self.fitted, &self.graph);
+            let tables = self.tables.regions_mut().chunks_exact_mut(head.n_entries());
+            for (region, (table, terms)) in tables.zip(&mut terms).enumerate() {
+                if sample.is_reversed(region) {
+                    head.reverse(terms);
+                }
+                head.expand(terms, table);
+            }
             self.coordinator.coordinate(&self.graph, &self.tables, &mut self.joint);
             for (region, members) in self.graph.regions().enumerate() {
                 let reversed = sample.is_reversed(region);
@@ -299,6 +323,12 @@ impl TdShard {
 }
 
 impl Sample {
+    /// Nothing drawn yet, for this many constraints.
+    pub fn new(n_constraints: usize) -> Self {
+        let multipliers = vec![0.0; n_constraints];
+        Self { row: 0, region: None, reversed: 0, symmetry: 0, multipliers }
+    }
+
     /// Whether a region is seen with its members in reverse order.
     fn is_reversed(&self, region: usize) -> bool {
         self.reversed >> (region % 64) & 1 == 1
@@ -315,48 +345,5 @@ fn push_actions(
         actions.extend(members.iter().rev().map(|&agent| of(agent)));
     } else {
         actions.extend(members.iter().map(|&agent| of(agent)));
-    }
-}
-
-/// The best joint action of one region by itself, digit by digit.
-fn regional_action(
-    network: &TwoHead,
-    terms: &mut [f32],
-    sample: &Sample,
-    tables: &mut FactorTables,
-    size: usize,
-    actions: &mut Vec<usize>,
-) {
-    let table = &mut tables.regions_mut()[..network.head().n_entries()];
-    let (primary, costs) = terms.split_at_mut(network.head().n_terms());
-    // Without the multiplier as an input the cost heads evaluate the primary-greedy action.
-    if network.n_multipliers() > 0 {
-        for (cost, &multiplier) in
-            costs.chunks_exact(network.head().n_terms()).zip(&sample.multipliers)
-        {
-            super::augment(primary, cost, multiplier);
-        }
-    }
-    network.head().expand(primary, table);
-    let mut entry = argmax(table);
-    let n_actions = tables.n_actions()[0];
-    let start = actions.len();
-    for _ in 0..size {
-        actions.push(entry % n_actions);
-        entry /= n_actions;
-    }
-    actions[start..].reverse();
-}
-
-/// Turns the tables of reversed regions back into the graph's order of members.
-fn mirror_reversed(graph: &CoordinationGraph, sample: &Sample, tables: &mut FactorTables) {
-    let n = tables.n_actions()[0];
-    for region in (0..graph.n_regions()).filter(|&region| sample.is_reversed(region)) {
-        let table = tables.region_mut(region);
-        for a in 0..n {
-            for b in 0..a {
-                table.swap(a * n + b, b * n + a);
-            }
-        }
     }
 }

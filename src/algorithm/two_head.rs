@@ -1,12 +1,16 @@
 //! The network shared by all regions: a trunk, one primary head and one head per constraint.
 //!
-//! `h = trunk(row)`, `Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t})`; j = 0 is the task.
+//! h = trunk(row), Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t}); j = 0 is the task.
 
 use super::head::{Head, HeadKind};
 use crate::{
+    argmax::argmax,
     environment::Spec,
     error::{Error, Result},
-    nn::{Layout, Linear, Mlp, MlpWorkspace, vectorised},
+    nn::{
+        Columns, Gradient, Layout, Linear, Mlp, MlpWorkspace, Selection, selected_backward,
+        selected_values, vectorised,
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +47,11 @@ pub struct TwoHead {
 #[derive(Clone, Debug, Default)]
 pub struct TwoHeadWorkspace {
     trunk: MlpWorkspace,
-    terms: Vec<f32>,
+    terms: Columns,
+    rows: Vec<f32>,
+    multipliers: Vec<f32>,
+    features: Vec<f32>,
+    d_features: Vec<f32>,
     selected: Vec<usize>,
 }
 
@@ -54,7 +62,7 @@ impl TwoHead {
         let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
         let head = Head::new(options.head, spec.n_actions, spec.action_grid, spec.region_size)
             .ok_or_else(|| {
-                Error::setting("head", "tied", "needs a grid of forces; elsewhere take head=free")
+                Error::setting("head", "tied", "needs an environment with a force grid")
             })?;
         if options.hidden.is_empty() || options.hidden.contains(&0) {
             let given = format!("{:?}", options.hidden);
@@ -98,29 +106,87 @@ impl TwoHead {
         self.n_multipliers
     }
 
-    /// Writes the multipliers' entries of an input row: 0.3 ln(1 + 20 λ).
-    pub fn write_multipliers(&self, row: &mut [f32], multipliers: &[f32]) {
-        let start = row.len() - self.n_multipliers;
-        for (entry, multiplier) in row[start..].iter_mut().zip(multipliers) {
-            *entry = 0.3 * (20.0 * multiplier).ln_1p();
+    /// A zero gradient.
+    pub fn gradient(&self) -> Gradient {
+        Gradient::new(self.layout.len(), self.heads.weight(), self.heads.n_inputs)
+    }
+
+    /// Writes the multipliers' entries of input rows: 0.3 ln(1 + 20 λ).
+    pub fn write_multipliers(&self, rows: &mut [f32], multipliers: &[f32]) {
+        let stride = self.n_inputs();
+        for (j, multiplier) in multipliers.iter().take(self.n_multipliers).enumerate() {
+            let entry = 0.3 * (20.0 * multiplier).ln_1p();
+            let column = stride - self.n_multipliers + j;
+            rows.chunks_exact_mut(stride).for_each(|row| row[column] = entry);
         }
     }
 
-    /// All terms of all heads: one row of `n_heads * n_terms` numbers per input row.
+    /// Terms of Q_aug = Q_prim + Σ_j λ_j Q_cost,j (Eq. augmented-q), one row of `n_terms` numbers
+    /// per input row. `multipliers` holds one number per row and constraint; none for Q_prim alone.
     pub fn terms<'w>(
         &self,
         parameters: &[f32],
         rows: &[f32],
         n_rows: usize,
+        multipliers: &[f32],
         workspace: &'w mut TwoHeadWorkspace,
     ) -> &'w mut [f32] {
-        let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
-        let len = n_rows * self.heads.n_outputs;
-        if workspace.terms.len() < len {
-            workspace.terms.resize(len, 0.0);
+        self.augmented(parameters, rows, n_rows, multipliers, workspace);
+        workspace.terms.truncate(self.head.n_terms());
+        workspace.terms.write_rows(&mut workspace.rows)
+    }
+
+    /// The entry of the largest Q_aug in each row's table, lowest index first among equals; other
+    /// arguments as for [`Self::terms`].
+    pub fn greedy(
+        &self,
+        parameters: &[f32],
+        rows: &[f32],
+        n_rows: usize,
+        multipliers: &[f32],
+        table: &mut [f32],
+        mut found: impl FnMut(usize),
+        workspace: &mut TwoHeadWorkspace,
+    ) {
+        if self.head.is_free() {
+            self.augmented(parameters, rows, n_rows, multipliers, workspace);
+            workspace.terms.argmax(self.head.n_terms(), found);
+            return;
         }
-        self.heads.forward(parameters, features, n_rows, &mut workspace.terms);
-        &mut workspace.terms[..len]
+        let terms = self.terms(parameters, rows, n_rows, multipliers, workspace);
+        for terms in terms.chunks_exact(self.head.n_terms()) {
+            self.head.expand(terms, table);
+            found(argmax(table));
+        }
+    }
+
+    /// Leaves the terms of Q_aug in the workspace, those of the cost heads behind them.
+    fn augmented(
+        &self,
+        parameters: &[f32],
+        rows: &[f32],
+        n_rows: usize,
+        multipliers: &[f32],
+        workspace: &mut TwoHeadWorkspace,
+    ) {
+        let (n_terms, n_costs) = (self.head.n_terms(), self.n_heads - 1);
+        let plain = multipliers.iter().all(|multiplier| *multiplier == 0.0);
+        let n_outputs = if plain { n_terms } else { self.heads.n_outputs };
+        let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
+        let TwoHeadWorkspace { terms, multipliers: column, .. } = workspace;
+        self.heads.forward(parameters, features, n_outputs, false, terms);
+        if plain {
+            return;
+        }
+        assert_eq!(multipliers.len(), n_rows * n_costs, "one multiplier per row and constraint");
+        let stride = terms.stride();
+        let (primary, costs) = terms.data_mut().split_at_mut(n_terms * stride);
+        for (j, cost) in costs.chunks_exact(n_terms * stride).enumerate() {
+            column.clear();
+            column.extend(multipliers.iter().skip(j).step_by(n_costs));
+            column.resize(stride, 0.0);
+            augment_rows(primary, cost, column);
+        }
     }
 
     /// Values of one joint action per row: `values[row * n_heads + head]`. Touches only the terms
@@ -134,111 +200,71 @@ impl TwoHead {
         values: &mut [f32],
         workspace: &mut TwoHeadWorkspace,
     ) {
-        self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
         self.select(actions, n_rows, &mut workspace.selected);
-        let features = self.trunk.output(n_rows, &workspace.trunk);
-        let (width, n_terms) = (self.heads.n_inputs, self.head.n_terms());
-        let (weight, bias) = self.heads.parts(parameters);
-        let selected = workspace.selected.chunks_exact(self.head.n_selected());
-        let rows = features.chunks_exact(width).zip(selected);
-        vectorised(
-            #[inline(always)]
-            || {
-                for ((h, terms), values) in rows.zip(values.chunks_exact_mut(self.n_heads)) {
-                    for (head, value) in values.iter_mut().enumerate() {
-                        *value = 0.0;
-                        for output in terms.iter().map(|term| head * n_terms + term) {
-                            *value += dot(&weight[output * width..][..width], h) + bias[output];
-                        }
-                    }
-                }
-            },
-        );
+        let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
+        let features = features.write_rows(&mut workspace.features);
+        let selection = self.selection(&workspace.selected);
+        selected_values(self.heads.parts(parameters), features, selection, values);
     }
 
     /// Adds the gradients of the last [`Self::values`] call, given those of the values.
     pub fn backward(
         &self,
         parameters: &[f32],
-        gradient: &mut [f32],
+        gradient: &mut Gradient,
         rows: &[f32],
         n_rows: usize,
         d_values: &[f32],
         workspace: &mut TwoHeadWorkspace,
     ) {
-        let (width, n_terms) = (self.heads.n_inputs, self.head.n_terms());
-        let TwoHeadWorkspace { trunk, selected, .. } = workspace;
-        let (features, d_features) = self.trunk.output_and_gradient(n_rows, trunk);
-        let (d_weight, d_bias) = self.heads.parts_mut(gradient);
-        let (weight, _) = self.heads.parts(parameters);
-        let selected = selected.chunks_exact(self.head.n_selected());
-        let both = features.chunks_exact(width).zip(d_features.chunks_exact_mut(width));
-        vectorised(
-            #[inline(always)]
-            || {
-                backward_selected(
-                    both.zip(selected).zip(d_values.chunks_exact(self.n_heads)),
-                    (weight, d_weight, d_bias),
-                    n_terms,
-                );
-            },
+        let width = self.heads.n_inputs;
+        let TwoHeadWorkspace { trunk, selected, features, d_features, .. } = workspace;
+        selected.iter().for_each(|&output| gradient.touch(output));
+        d_features.resize(n_rows * width, 0.0);
+        selected_backward(
+            self.heads.parts(parameters).0,
+            self.heads.parts_mut(gradient.values_mut()),
+            (features, d_features),
+            self.selection(selected),
+            d_values,
         );
-        self.trunk.backward(parameters, gradient, rows, n_rows, trunk, None);
+        self.trunk.d_output(trunk).read_rows(d_features, width, n_rows);
+        self.trunk.backward(parameters, gradient.values_mut(), rows, trunk, None);
     }
 
+    fn selection<'s>(&self, outputs: &'s [usize]) -> Selection<'s> {
+        Selection { outputs, n_outputs: self.head.n_selected(), n_values: self.n_heads }
+    }
+
+    /// Writes which outputs each head of each row adds up.
     fn select(&self, actions: &[usize], n_rows: usize, selected: &mut Vec<usize>) {
         let (size, n_selected) = (actions.len() / n_rows, self.head.n_selected());
-        selected.resize(n_rows * n_selected, 0);
-        for (actions, terms) in
-            actions.chunks_exact(size).zip(selected.chunks_exact_mut(n_selected))
-        {
-            self.head.select(actions, terms);
-        }
-    }
-}
-
-/// Backward through the selected terms: `d_w += d h`, `d_b += d`, `d_h = Σ d w`.
-#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
-#[inline(always)]
-fn backward_selected<'a>(
-    rows: impl Iterator<Item = (((&'a [f32], &'a mut [f32]), &'a [usize]), &'a [f32])>,
-    (weight, d_weight, d_bias): (&[f32], &mut [f32], &mut [f32]),
-    n_terms: usize,
-) {
-    for (((h, d_h), terms), d_values) in rows {
-        let width = h.len();
-        d_h.fill(0.0);
-        for (head, &d) in d_values.iter().enumerate() {
-            for output in terms.iter().map(|term| head * n_terms + term) {
-                d_bias[output] += d;
-                axpy(&mut d_weight[output * width..][..width], d, h);
-                axpy(d_h, d, &weight[output * width..][..width]);
+        selected.resize(n_rows * self.n_heads * n_selected, 0);
+        let rows = selected.chunks_exact_mut(self.n_heads * n_selected);
+        for (actions, row) in actions.chunks_exact(size).zip(rows) {
+            let (primary, costs) = row.split_at_mut(n_selected);
+            self.head.select(actions, primary);
+            for (j, cost) in costs.chunks_exact_mut(n_selected).enumerate() {
+                let start = (j + 1) * self.head.n_terms();
+                cost.iter_mut().zip(&*primary).for_each(|(output, term)| *output = start + term);
             }
         }
     }
 }
 
-/// A dot product in sixteen fixed lanes, so that every machine sums in the same order.
-#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
-#[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; 16];
-    let (a_whole, b_whole) = (a.chunks_exact(16), b.chunks_exact(16));
-    let rest: f32 = a_whole.remainder().iter().zip(b_whole.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a_whole.zip(b_whole) {
-        for i in 0..16 {
-            lanes[i] += x[i] * y[i];
-        }
-    }
-    lanes.iter().sum::<f32>() + rest
-}
-
-#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
-#[inline(always)]
-fn axpy(into: &mut [f32], factor: f32, from: &[f32]) {
-    for (x, y) in into.iter_mut().zip(from) {
-        *x += factor * y;
-    }
+/// q += λ c for every term, with the multiplier of each row.
+fn augment_rows(primary: &mut [f32], cost: &[f32], multipliers: &[f32]) {
+    let stride = multipliers.len();
+    vectorised(
+        #[inline(always)]
+        || {
+            for (q, c) in primary.chunks_exact_mut(stride).zip(cost.chunks_exact(stride)) {
+                for ((q, c), multiplier) in q.iter_mut().zip(c).zip(multipliers) {
+                    *q += multiplier * c;
+                }
+            }
+        },
+    );
 }
 
 #[cfg(test)]
@@ -280,7 +306,7 @@ mod tests {
         };
 
         loss(&parameters, &mut workspace);
-        let mut gradient = vec![0.0; parameters.len()];
+        let mut gradient = network.gradient();
         network.backward(&parameters, &mut gradient, &rows, n_rows, &weights, &mut workspace);
         let (h, mut moved) = (1e-3, parameters.clone());
         for i in 0..parameters.len() {
@@ -290,7 +316,10 @@ mod tests {
             let down = loss(&moved, &mut workspace);
             moved[i] = parameters[i];
             let numeric = (up - down) / f64::from(2.0 * h);
-            assert!((numeric - f64::from(gradient[i])).abs() < 5e-3, "{head:?} parameter {i}");
+            assert!(
+                (numeric - f64::from(gradient.values()[i])).abs() < 5e-3,
+                "{head:?} parameter {i}"
+            );
         }
     }
 
@@ -309,12 +338,37 @@ mod tests {
         let mut workspace = TwoHeadWorkspace::default();
         let mut values = vec![0.0; network.n_heads()];
         network.values(&parameters, &rows, 1, &[5, 1], &mut values, &mut workspace);
-        let n_terms = network.head().n_terms();
-        let terms = network.terms(&parameters, &rows, 1, &mut workspace);
         let mut table = vec![0.0; 81];
-        for (head, value) in values.iter().enumerate() {
-            network.head().expand(&terms[head * n_terms..][..n_terms], &mut table);
-            assert!((table[5 * 9 + 1] - value).abs() < 1e-5);
+        for (multipliers, expected) in [
+            (&[][..], values[0]),
+            (&[0.5, 0.0][..], values[0] + 0.5 * values[1]),
+            (&[1.0, 2.0][..], values[0] + values[1] + 2.0 * values[2]),
+        ] {
+            let terms = network.terms(&parameters, &rows, 1, multipliers, &mut workspace);
+            network.head().expand(terms, &mut table);
+            assert!((table[5 * 9 + 1] - expected).abs() < 1e-5, "{multipliers:?}");
+        }
+    }
+
+    #[test]
+    fn the_greedy_entry_is_the_largest_of_the_table() {
+        let mut rng = Streams::new(4).rng(Purpose::Problem, 0);
+        for head in [HeadKind::Free, HeadKind::Tied] {
+            let options = NetworkOptions { hidden: vec![9], head, multiplier_input: false };
+            let network = TwoHead::new(&options, &spec()).unwrap();
+            let parameters = network.layout().initialise(&mut rng);
+            let n_rows = 19;
+            let rows: Vec<f32> = (0..n_rows * 4).map(|_| rng.normal() as f32).collect();
+            let multipliers: Vec<f32> = (0..n_rows * 2).map(|i| i as f32 * 0.1).collect();
+            let (mut table, mut found) = (vec![0.0; 81], Vec::new());
+            let workspace = &mut TwoHeadWorkspace::default();
+            let push = |entry| found.push(entry);
+            network.greedy(&parameters, &rows, n_rows, &multipliers, &mut table, push, workspace);
+            let terms = network.terms(&parameters, &rows, n_rows, &multipliers, workspace);
+            for (row, terms) in terms.chunks_exact(network.head().n_terms()).enumerate() {
+                network.head().expand(terms, &mut table);
+                assert_eq!(found[row], argmax(&table), "{head:?} row {row}");
+            }
         }
     }
 }

@@ -3,11 +3,13 @@
 //! Keeps the best joint action by true value over (1) each round's agent-wise decode, (2) the
 //! sequential conditional decode, (3) single and pair moves from both, (4) kicks: an agent is
 //! forced to an alternative, the others reply, the change stays if it gains. Never worse than
-//! [`super::MaxSum`] on the same tables.
+//! [`super::MaxSum`] on the same tables. Small problems (three or four agents with 25 actions) are
+//! solved exactly instead.
 
 use super::conditional::Conditional;
 use super::local_search::{LocalSearch, View};
 use super::messages::Messages;
+use super::small::{Enumerate, Small, is_small};
 use super::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
 use serde::{Deserialize, Serialize};
@@ -36,9 +38,9 @@ impl Default for AnytimeOptions {
         Self {
             msg_iterations: 10,
             damping: 0.3,
-            effort: 90,
-            restarts: 200,
-            kicks: 3,
+            effort: 15,
+            restarts: 100,
+            kicks: 2,
             warm_start: false,
         }
     }
@@ -51,6 +53,7 @@ pub struct Anytime {
     messages: Messages,
     conditional: Conditional,
     search: LocalSearch,
+    small: Small,
     row: Vec<f32>,
     candidate: JointAction,
     /// The distinct decodes of the rounds, one after the other, and their values.
@@ -75,6 +78,13 @@ impl Coordinator for Anytime {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination {
+        if is_small(graph, tables.n_actions()) {
+            let small = &mut self.small;
+            let iterations = pulp::Arch::new().dispatch(Enumerate { small, graph, tables, action });
+            let value = tables.value(graph, action);
+            let upper_bound = value + self.small.rounding();
+            return Coordination { value, upper_bound, residual: 0.0, iterations, converged: true };
+        }
         self.messages.load(graph, tables, self.options.warm_start);
         let run = Run { solver: self, graph, tables, action, value: f64::NEG_INFINITY };
         let (value, residual) = pulp::Arch::new().dispatch(run);
@@ -100,7 +110,6 @@ struct Run<'a> {
 impl pulp::WithSimd for Run<'_> {
     type Output = (f64, f32);
 
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(mut self, simd: S) -> (f64, f32) {
         self.action.clear();
@@ -141,7 +150,6 @@ impl Run<'_> {
     }
 
     /// Local search from the best decodes and from the conditional decode, then kicks.
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn improve<S: pulp::Simd>(&mut self, simd: S) {
         let n = self.graph.n_agents();
@@ -181,7 +189,6 @@ impl Run<'_> {
 impl Run<'_> {
     /// Conditional decodes in which one agent does not take its favourite action: the smallest
     /// losses of belief first.
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn restart<S: pulp::Simd>(&mut self, simd: S) {
         let restarts = self.solver.options.restarts / self.graph.n_regions().max(1);
@@ -218,7 +225,6 @@ impl Run<'_> {
 }
 
 /// Forces each agent to each of its best alternatives until none gains.
-#[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 #[inline(always)]
 fn kick<S: pulp::Simd>(
     simd: S,

@@ -82,7 +82,6 @@ pub(crate) struct Sweeps<'a> {
 impl pulp::WithSimd for Sweeps<'_> {
     type Output = bool;
 
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
         for _ in 0..self.count {

@@ -134,7 +134,6 @@ struct Rank<'a> {
 impl pulp::WithSimd for Rank<'_> {
     type Output = ();
 
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         self.dual.ranked(simd, self.variable, self.ranked);
@@ -150,7 +149,6 @@ pub(crate) struct Update<'a> {
 impl pulp::WithSimd for Update<'_> {
     type Output = bool;
 
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
         self.dual.update(simd, self.variable, Direction::Forward)

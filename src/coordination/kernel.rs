@@ -4,13 +4,12 @@
 //! a region in one pass over its table. Written on fixed-size chunks so that the compiler uses the
 //! widest instructions of the context it is inlined into ([`pulp::Arch::dispatch`]); lane by lane
 //! the operations are the same everywhere, so every machine computes the same bits.
-#![expect(clippy::inline_always, reason = "the caller's instruction set must reach these loops")]
 
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
-/// Numbers that are processed together: as many as the widest register (AVX-512, `f32`) holds, so
-/// that a padded row is always a whole number of registers.
+/// Numbers that are processed together: whole registers of every instruction set, up to the
+/// sixteen `f32` of AVX-512.
 pub(crate) const LANES: usize = 16;
 
 /// One padded piece of a row.

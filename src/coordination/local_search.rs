@@ -2,7 +2,6 @@
 //!
 //! Keeps, for every agent, the payoff of each of its actions given what the others do:
 //! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::kernel::{Chunk, LANES};
 use super::layout::Layout;
@@ -361,6 +360,10 @@ pub(crate) fn best_columns<S: Simd>(
     let table = S::as_simd_f32s(table.as_flattened()).0;
     let first = first.as_flattened();
     if let Ok(best) = <&mut [S::f32s; 4]>::try_from(&mut *best) {
+        *best = columns_of_width(simd, table, first);
+        return;
+    }
+    if let Ok(best) = <&mut [S::f32s; 2]>::try_from(&mut *best) {
         *best = columns_of_width(simd, table, first);
         return;
     }

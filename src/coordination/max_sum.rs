@@ -129,7 +129,6 @@ struct Rounds<'a> {
 impl pulp::WithSimd for Rounds<'_> {
     type Output = (f32, usize);
 
-    #[expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> (f32, usize) {
         let MaxSumOptions { msg_iterations, damping, tolerance, .. } = self.options;

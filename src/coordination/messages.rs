@@ -2,7 +2,6 @@
 //!
 //! `M_{R→i}(a) = max over the others of [Q_R + Σ_k M_{k→R}]` and `M_{i→R} = Σ_{R'≠R} M_{R'→i}`,
 //! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::FactorTables;
 use super::kernel::{Chunk, LANES, larger, region_messages, row_max, zip};
@@ -105,10 +104,10 @@ impl Messages {
             let width = n.div_ceil(LANES);
             let offset = self.layout.offsets[place];
             let fresh = &mut self.fresh[offset..][..width];
-            fresh.as_flattened_mut()[n..].fill(FORBIDDEN);
+            fill_padding(fresh, n, FORBIDDEN);
             let best = row_max(simd, fresh);
             let shift = if best == FORBIDDEN { 0.0 } else { best };
-            fresh.as_flattened_mut()[n..].fill(shift);
+            fill_padding(fresh, n, shift);
             let message = messages[offset..][..width].as_flattened_mut();
             let changed = if self.hard {
                 damp_hard(fresh.as_flattened(), shift, damping, message)
@@ -193,6 +192,17 @@ impl Messages {
                 let beliefs = self.beliefs[self.layout.agent(agent)].as_flattened();
                 action.push(argmax(&beliefs[..self.layout.n_actions[agent]]));
             }
+        }
+    }
+}
+
+/// Writes what lies behind the `n` numbers of a row; lane by lane, unlike a `fill` of unknown length.
+#[inline(always)]
+fn fill_padding(row: &mut [Chunk<f32>], n: usize, value: f32) {
+    let whole = row.len().saturating_sub(1) * LANES;
+    if let Some(last) = row.last_mut() {
+        for (lane, x) in last.iter_mut().enumerate() {
+            *x = if whole + lane < n { *x } else { value };
         }
     }
 }

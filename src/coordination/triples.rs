@@ -1,5 +1,4 @@
 //! Improving a joint action by changing three mutually coupled agents at once.
-#![expect(clippy::inline_always, reason = "the dispatched instruction set must reach the loops")]
 
 use super::kernel::{LANES, row_max};
 use super::local_search::{LEAST_GAIN, LocalSearch, View, best_columns};

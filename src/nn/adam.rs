@@ -1,6 +1,6 @@
 //! Adam (Kingma & Ba): m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², θ ← θ − α m̂ / (√v̂ + ε).
 
-use super::vectorised;
+use super::{Gradient, vectorised};
 use serde::{Deserialize, Serialize};
 
 /// The constants of Adam apart from its learning rate.
@@ -40,24 +40,67 @@ impl Adam {
     }
 
     /// One step of size `lr` against the gradient.
-    pub fn step(&mut self, lr: f32, gradient: &[f32], parameters: &mut [f32]) {
+    pub fn step(&mut self, lr: f32, gradient: &Gradient, parameters: &mut [f32]) {
         assert_eq!(parameters.len(), self.mean.len(), "one moment per parameter");
         self.steps += 1;
         let AdamOptions { beta_1, beta_2, epsilon } = self.options;
         let power = self.steps.min(1 << 30) as i32;
-        let step = (f64::from(lr) / (1.0 - f64::from(beta_1).powi(power))) as f32;
-        let scale = (1.0 - f64::from(beta_2).powi(power)).sqrt().recip() as f32;
-        let moments = self.mean.iter_mut().zip(&mut self.square);
+        let step = Step {
+            beta_1,
+            beta_2,
+            epsilon,
+            rate: (f64::from(lr) / (1.0 - f64::from(beta_1).powi(power))) as f32,
+            scale: (1.0 - f64::from(beta_2).powi(power)).sqrt().recip() as f32,
+        };
+        let (mean, square) = (&mut self.mean, &mut self.square);
         vectorised(
             #[inline(always)]
             || {
-                for ((p, g), (m, v)) in parameters.iter_mut().zip(gradient).zip(moments) {
-                    *m = beta_1 * *m + (1.0 - beta_1) * g;
-                    *v = beta_2 * *v + (1.0 - beta_2) * g * g;
-                    *p -= step * *m / (v.sqrt() * scale + epsilon);
+                let mut start = 0;
+                while let Some((range, written)) = gradient.run(start) {
+                    start = range.end;
+                    let moments = (&mut mean[range.clone()], &mut square[range.clone()]);
+                    let parameters = &mut parameters[range.clone()];
+                    if written {
+                        step.apply(&gradient.values()[range], moments, parameters);
+                    } else {
+                        step.coast(moments, parameters);
+                    }
                 }
             },
         );
+    }
+}
+
+/// The constants of one step.
+#[derive(Clone, Copy)]
+struct Step {
+    beta_1: f32,
+    beta_2: f32,
+    epsilon: f32,
+    rate: f32,
+    scale: f32,
+}
+
+impl Step {
+    #[inline(always)]
+    fn apply(self, gradient: &[f32], moments: (&mut [f32], &mut [f32]), parameters: &mut [f32]) {
+        let moments = moments.0.iter_mut().zip(moments.1);
+        for ((p, g), (m, v)) in parameters.iter_mut().zip(gradient).zip(moments) {
+            *m = self.beta_1 * *m + (1.0 - self.beta_1) * g;
+            *v = self.beta_2 * *v + (1.0 - self.beta_2) * g * g;
+            *p -= self.rate * *m / (v.sqrt() * self.scale + self.epsilon);
+        }
+    }
+
+    /// The same with a gradient of zero, which need not be read.
+    #[inline(always)]
+    fn coast(self, moments: (&mut [f32], &mut [f32]), parameters: &mut [f32]) {
+        for (p, (m, v)) in parameters.iter_mut().zip(moments.0.iter_mut().zip(moments.1)) {
+            *m *= self.beta_1;
+            *v *= self.beta_2;
+            *p -= self.rate * *m / (v.sqrt() * self.scale + self.epsilon);
+        }
     }
 }
 
@@ -69,7 +112,7 @@ mod tests {
     fn the_first_step_moves_by_the_learning_rate() {
         let mut adam = Adam::new(AdamOptions::default(), 2);
         let mut parameters = [1.0, -1.0];
-        adam.step(0.1, &[3.0, -0.5], &mut parameters);
+        adam.step(0.1, &Gradient::dense(vec![3.0, -0.5]), &mut parameters);
         assert!((parameters[0] - 0.9).abs() < 1e-6 && (parameters[1] + 0.9).abs() < 1e-6);
     }
 
@@ -78,7 +121,7 @@ mod tests {
         let mut adam = Adam::new(AdamOptions::default(), 1);
         let mut x = [5.0];
         for _ in 0..2000 {
-            let gradient = [2.0 * (x[0] - 1.5)];
+            let gradient = Gradient::dense(vec![2.0 * (x[0] - 1.5)]);
             adam.step(0.02, &gradient, &mut x);
         }
         assert!((x[0] - 1.5).abs() < 1e-2, "{}", x[0]);

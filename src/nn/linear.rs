@@ -1,6 +1,6 @@
-//! A linear layer: y = x Wᵀ + b, with W stored as outputs × inputs.
+//! A linear layer: y = W x + b for every row x of a batch, with W stored as outputs × inputs.
 
-use super::{Layout, Matrix, Span, product};
+use super::{Columns, Layout, Matrix, Span, Start, product, vectorised};
 
 /// Where a linear layer's weight and bias live in the flat buffer.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,11 @@ impl Linear {
         Self { n_inputs, n_outputs, weight, bias }
     }
 
+    /// Where the weight lies in the flat buffer.
+    pub fn weight(&self) -> Span {
+        self.weight
+    }
+
     /// Weight (one contiguous row per output) and bias.
     pub fn parts<'a>(&self, parameters: &'a [f32]) -> (&'a [f32], &'a [f32]) {
         (self.weight.of(parameters), self.bias.of(parameters))
@@ -31,36 +36,56 @@ impl Linear {
         self.weight.pair_mut(self.bias, parameters)
     }
 
-    /// Writes `n_rows` output rows.
-    pub fn forward(&self, parameters: &[f32], input: &[f32], n_rows: usize, output: &mut [f32]) {
-        let bias = self.bias.of(parameters);
-        let output = &mut output[..n_rows * self.n_outputs];
-        output.chunks_exact_mut(self.n_outputs).for_each(|row| row.copy_from_slice(bias));
-        let weight = Matrix::new(self.weight.of(parameters), self.n_outputs, self.n_inputs);
-        let input = Matrix::new(input, n_rows, self.n_inputs);
-        product(output, true, input, weight.transposed());
+    /// Writes the first `n_outputs` outputs of every row, as max(·, 0) where `rectify`.
+    pub fn forward(
+        &self,
+        parameters: &[f32],
+        input: &Columns,
+        n_outputs: usize,
+        rectify: bool,
+        output: &mut Columns,
+    ) {
+        output.fit(n_outputs, input.n_rows());
+        let (weight, bias) = self.parts(parameters);
+        let weight = Matrix::new(weight, n_outputs, self.n_inputs);
+        product(output.data_mut(), Start::Bias(bias), weight, input.matrix(), rectify);
     }
 
-    /// Adds the gradients of weight and bias, given the rows that came in and the output's gradient.
-    pub fn backward(&self, gradient: &mut [f32], input: &[f32], n_rows: usize, d_output: &[f32]) {
+    /// Adds the gradients of weight and bias, given the rows that came in (one after the other) and
+    /// the output's gradient.
+    pub fn backward(&self, gradient: &mut [f32], rows: &[f32], d_output: &Columns) {
         let (d_weight, d_bias) = self.parts_mut(gradient);
-        let d_rows = Matrix::new(d_output, n_rows, self.n_outputs);
-        let input = Matrix::new(input, n_rows, self.n_inputs);
-        product(d_weight, true, d_rows.transposed(), input);
-        for row in d_output[..n_rows * self.n_outputs].chunks_exact(self.n_outputs) {
-            d_bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
-        }
+        let rows = Matrix::new(rows, d_output.n_rows(), self.n_inputs);
+        product(d_weight, Start::Destination, d_output.exact_matrix(), rows, false);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (output, sum) in d_bias.iter_mut().enumerate() {
+                    *sum += lane_sum(d_output.feature(output));
+                }
+            },
+        );
     }
 
     /// Writes the gradient of the rows that came in.
-    pub fn backward_input(
-        &self,
-        parameters: &[f32],
-        n_rows: usize,
-        d_output: &[f32],
-        d_input: &mut [f32],
-    ) {
+    pub fn backward_input(&self, parameters: &[f32], d_output: &Columns, d_input: &mut Columns) {
+        d_input.fit(self.n_inputs, d_output.n_rows());
         let weight = Matrix::new(self.weight.of(parameters), self.n_outputs, self.n_inputs);
-        product(d_input, false, Matrix::new(d_output, n_rows, self.n_outputs), weight);
+        let (left, right) = (weight.transposed(), d_output.matrix());
+        product(d_input.data_mut(), Start::Zero, left, right, false);
     }
+}
+
+/// A sum in sixteen fixed lanes, so that every machine sums in the same order.
+#[inline(always)]
+fn lane_sum(values: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; 16];
+    let whole = values.chunks_exact(16);
+    let rest: f32 = whole.remainder().iter().sum();
+    for chunk in whole {
+        for i in 0..16 {
+            lanes[i] += chunk[i];
+        }
+    }
+    lanes.iter().sum::<f32>() + rest
 }

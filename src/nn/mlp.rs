@@ -1,6 +1,6 @@
-//! A stack of linear layers: h₀ = x, hₗ = ReLU(hₗ₋₁ Wₗᵀ + bₗ); the last layer may stay linear.
+//! A stack of linear layers: h₀ = x, hₗ = ReLU(Wₗ hₗ₋₁ + bₗ); the last layer may stay linear.
 
-use super::{Layout, Linear, vectorised};
+use super::{Columns, Layout, Linear, vectorised};
 
 /// The shape of a multi-layer perceptron; its numbers live in a flat buffer elsewhere.
 #[derive(Clone, Debug)]
@@ -12,8 +12,10 @@ pub struct Mlp {
 /// Activations and gradients of one batch; grows to the largest batch seen and stays.
 #[derive(Clone, Debug, Default)]
 pub struct MlpWorkspace {
-    activations: Vec<Vec<f32>>,
-    d_activations: Vec<Vec<f32>>,
+    input: Columns,
+    activations: Vec<Columns>,
+    d_activations: Vec<Columns>,
+    rows: Vec<f32>,
 }
 
 impl Mlp {
@@ -38,52 +40,34 @@ impl Mlp {
         self.layers[self.layers.len() - 1].n_outputs
     }
 
-    /// Runs `n_rows` rows and returns the last layer's activations.
+    /// Runs `n_rows` rows that lie one after the other and returns the last layer's activations.
     pub fn forward<'w>(
         &self,
         parameters: &[f32],
-        input: &[f32],
+        rows: &[f32],
         n_rows: usize,
         workspace: &'w mut MlpWorkspace,
-    ) -> &'w [f32] {
-        workspace.activations.resize_with(self.layers.len(), Vec::new);
+    ) -> &'w Columns {
+        let MlpWorkspace { input, activations, .. } = workspace;
+        activations.resize_with(self.layers.len(), Columns::default);
+        input.read_rows(rows, self.n_inputs(), n_rows);
         for (l, layer) in self.layers.iter().enumerate() {
-            let (before, after) = workspace.activations.split_at_mut(l);
-            let input = if l == 0 { input } else { &before[l - 1] };
-            let output = &mut after[0];
-            grow(output, n_rows * layer.n_outputs);
-            layer.forward(parameters, input, n_rows, output);
-            if self.rectified(l) {
-                rectify(&mut output[..n_rows * layer.n_outputs]);
-            }
+            let (before, after) = activations.split_at_mut(l);
+            let input = before.last().unwrap_or(input);
+            layer.forward(parameters, input, layer.n_outputs, self.rectified(l), &mut after[0]);
         }
-        self.output(n_rows, workspace)
+        self.output(workspace)
     }
 
     /// The last layer's activations of the last forward pass.
-    pub fn output<'w>(&self, n_rows: usize, workspace: &'w MlpWorkspace) -> &'w [f32] {
-        &workspace.activations[self.layers.len() - 1][..n_rows * self.n_outputs()]
+    pub fn output<'w>(&self, workspace: &'w MlpWorkspace) -> &'w Columns {
+        &workspace.activations[self.layers.len() - 1]
     }
 
     /// Where the caller writes the gradient of the output before [`Self::backward`].
-    pub fn d_output<'w>(&self, n_rows: usize, workspace: &'w mut MlpWorkspace) -> &'w mut [f32] {
-        workspace.d_activations.resize_with(self.layers.len(), Vec::new);
-        let len = n_rows * self.n_outputs();
-        let d_output = &mut workspace.d_activations[self.layers.len() - 1];
-        grow(d_output, len);
-        &mut d_output[..len]
-    }
-
-    /// The output of the last forward pass beside its gradient, to write.
-    pub fn output_and_gradient<'w>(
-        &self,
-        n_rows: usize,
-        workspace: &'w mut MlpWorkspace,
-    ) -> (&'w [f32], &'w mut [f32]) {
-        self.d_output(n_rows, workspace);
-        let (last, len) = (self.layers.len() - 1, n_rows * self.n_outputs());
-        let MlpWorkspace { activations, d_activations } = workspace;
-        (&activations[last][..len], &mut d_activations[last][..len])
+    pub fn d_output<'w>(&self, workspace: &'w mut MlpWorkspace) -> &'w mut Columns {
+        workspace.d_activations.resize_with(self.layers.len(), Columns::default);
+        &mut workspace.d_activations[self.layers.len() - 1]
     }
 
     /// Adds the gradients of all layers, from the output's gradient left in [`Self::d_output`];
@@ -93,48 +77,31 @@ impl Mlp {
         parameters: &[f32],
         gradient: &mut [f32],
         input: &[f32],
-        n_rows: usize,
         workspace: &mut MlpWorkspace,
-        d_input: Option<&mut [f32]>,
+        d_input: Option<&mut Columns>,
     ) {
+        let MlpWorkspace { activations, d_activations, rows, .. } = workspace;
         for (l, layer) in self.layers.iter().enumerate().rev() {
-            let (before, after) = workspace.d_activations.split_at_mut(l);
-            let d_output = &mut after[0][..n_rows * layer.n_outputs];
+            let (before, after) = d_activations.split_at_mut(l);
+            let d_output = &mut after[0];
             if self.rectified(l) {
-                rectify_gradient(d_output, &workspace.activations[l]);
+                rectify_gradient(d_output.data_mut(), activations[l].data());
             }
-            let layer_input = if l == 0 { input } else { &workspace.activations[l - 1] };
-            layer.backward(gradient, layer_input, n_rows, d_output);
             if l > 0 {
-                grow(&mut before[l - 1], n_rows * layer.n_inputs);
-                layer.backward_input(parameters, n_rows, d_output, &mut before[l - 1]);
+                layer.backward(gradient, activations[l - 1].write_rows(rows), d_output);
+                layer.backward_input(parameters, d_output, &mut before[l - 1]);
+            } else {
+                layer.backward(gradient, input, d_output);
             }
         }
         if let Some(d_input) = d_input {
-            self.layers[0].backward_input(parameters, n_rows, &workspace.d_activations[0], d_input);
+            self.layers[0].backward_input(parameters, &d_activations[0], d_input);
         }
     }
 
     fn rectified(&self, layer: usize) -> bool {
         self.rectify_last || layer + 1 < self.layers.len()
     }
-}
-
-fn grow(buffer: &mut Vec<f32>, len: usize) {
-    if buffer.len() < len {
-        buffer.resize(len, 0.0);
-    }
-}
-
-fn rectify(values: &mut [f32]) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for v in values {
-                *v = v.max(0.0);
-            }
-        },
-    );
 }
 
 fn rectify_gradient(d_values: &mut [f32], values: &[f32]) {
@@ -156,8 +123,9 @@ mod tests {
     /// ½Σy² of a small network, whose gradient is checked against central differences.
     fn loss(mlp: &Mlp, parameters: &[f32], input: &[f32], rows: usize) -> f64 {
         let mut workspace = MlpWorkspace::default();
-        let output = mlp.forward(parameters, input, rows, &mut workspace);
-        output.iter().map(|y| 0.5 * f64::from(*y) * f64::from(*y)).sum()
+        let (output, mut values) =
+            (mlp.forward(parameters, input, rows, &mut workspace), Vec::new());
+        output.write_rows(&mut values).iter().map(|y| 0.5 * f64::from(*y) * f64::from(*y)).sum()
     }
 
     #[test]
@@ -170,10 +138,12 @@ mod tests {
         let mut input: Vec<f32> = (0..rows * 3).map(|_| rng.normal() as f32).collect();
 
         let mut workspace = MlpWorkspace::default();
-        let output = mlp.forward(&parameters, &input, rows, &mut workspace).to_vec();
-        mlp.d_output(rows, &mut workspace).copy_from_slice(&output);
-        let (mut gradient, mut d_input) = (vec![0.0; layout.len()], vec![0.0; rows * 3]);
-        mlp.backward(&parameters, &mut gradient, &input, rows, &mut workspace, Some(&mut d_input));
+        let output = mlp.forward(&parameters, &input, rows, &mut workspace).clone();
+        *mlp.d_output(&mut workspace) = output;
+        let (mut gradient, mut d_input) = (vec![0.0; layout.len()], Columns::default());
+        mlp.backward(&parameters, &mut gradient, &input, &mut workspace, Some(&mut d_input));
+        let mut d_rows = Vec::new();
+        let d_input = d_input.write_rows(&mut d_rows);
 
         let h = 1e-3;
         let mut moved = parameters.clone();

@@ -1,15 +1,21 @@
 //! The only room that knows how numbers are multiplied: layers with an explicit backward pass.
 
 mod adam;
+mod columns;
+mod gradient;
 mod linear;
 mod mlp;
 mod parameters;
 mod product;
+mod selected;
 mod simd;
 
 pub use adam::{Adam, AdamOptions};
+pub use columns::Columns;
+pub use gradient::Gradient;
 pub use linear::Linear;
 pub use mlp::{Mlp, MlpWorkspace};
 pub use parameters::{Layout, Span, Tensor};
-pub use product::{Matrix, product};
+pub use product::{Matrix, Start, product};
+pub use selected::{Selection, selected_backward, selected_values};
 pub use simd::vectorised;

@@ -20,6 +20,11 @@ impl Span {
         &mut buffer[self.start..self.start + self.len]
     }
 
+    /// Where it lies.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start..self.start + self.len
+    }
+
     /// Two neighbouring stretches of a buffer, to change both.
     pub fn pair_mut(self, next: Self, buffer: &mut [f32]) -> (&mut [f32], &mut [f32]) {
         assert_eq!(self.start + self.len, next.start, "spans must be neighbours");

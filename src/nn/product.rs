@@ -1,24 +1,35 @@
-//! Matrix products: the one place that calls `gemm`.
-#![expect(
-    unsafe_code,
-    reason = "`gemm` takes raw pointers; every bound is asserted before the call"
-)]
+//! Matrix products on vectors of columns: nothing is copied, packed or allocated.
+//!
+//! `C = start + A · B`. B's and C's rows are read as vectors; A's numbers are broadcast, so A may be
+//! transposed for free. Every entry of C is summed in the order of A's columns.
 
-/// A read-only view of a matrix; transposing it moves no number.
+use pulp::{Arch, Simd, WithSimd};
+
+/// Rows of C that one pass over B works on.
+const ROWS: usize = 4;
+
+/// A read-only row-major matrix; transposing it moves no number.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
     data: &'a [f32],
     n_rows: usize,
     n_columns: usize,
-    row_stride: usize,
-    column_stride: usize,
+    stride: usize,
+    transposed: bool,
 }
 
 impl<'a> Matrix<'a> {
-    /// A row-major matrix.
+    /// A row-major matrix without gaps.
     pub fn new(data: &'a [f32], n_rows: usize, n_columns: usize) -> Self {
-        assert!(data.len() >= n_rows * n_columns, "{} < {n_rows}x{n_columns}", data.len());
-        Self { data, n_rows, n_columns, row_stride: n_columns, column_stride: 1 }
+        Self::strided(data, n_rows, n_columns, n_columns)
+    }
+
+    /// A row-major matrix whose rows start `stride` numbers apart.
+    pub fn strided(data: &'a [f32], n_rows: usize, n_columns: usize, stride: usize) -> Self {
+        assert!(n_columns <= stride, "{n_columns} columns in rows of {stride}");
+        let needed = if n_rows == 0 { 0 } else { (n_rows - 1) * stride + n_columns };
+        assert!(data.len() >= needed, "{} < {n_rows}x{n_columns}", data.len());
+        Self { data, n_rows, n_columns, stride, transposed: false }
     }
 
     /// The same numbers with rows and columns exchanged.
@@ -27,52 +38,203 @@ impl<'a> Matrix<'a> {
         Self {
             n_rows: self.n_columns,
             n_columns: self.n_rows,
-            row_stride: self.column_stride,
-            column_stride: self.row_stride,
+            transposed: !self.transposed,
             ..self
         }
     }
 }
 
-/// `destination (+)= left · right`, row-major; adds to what is there when `accumulate`.
-///
-/// One thread, and an order of summation that depends on the shapes only.
+/// What a product is added to.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a> {
+    /// Nothing.
+    Zero,
+    /// One number for each row.
+    Bias(&'a [f32]),
+    /// What the destination holds.
+    Destination,
+}
+
+/// `destination = start + left · right`, then max(·, 0) where `rectify`; the destination's rows lie
+/// as far apart as those of `right`, which must not be transposed.
 ///
 /// ```
-/// use cgcmarl::nn::{Matrix, product};
+/// use cgcmarl::nn::{Matrix, Start, product};
 /// let mut c = [1.0; 2];
 /// let (a, b) = ([1.0, 2.0], [3.0, 4.0, 5.0, 6.0]);
-/// product(&mut c, true, Matrix::new(&a, 1, 2), Matrix::new(&b, 2, 2));
+/// product(&mut c, Start::Destination, Matrix::new(&a, 1, 2), Matrix::new(&b, 2, 2), false);
 /// assert_eq!(c, [14.0, 17.0]);
 /// ```
-pub fn product(destination: &mut [f32], accumulate: bool, left: Matrix<'_>, right: Matrix<'_>) {
-    let (m, n, k) = (left.n_rows, right.n_columns, left.n_columns);
-    assert_eq!(k, right.n_rows, "inner sizes differ");
-    assert!(destination.len() >= m * n, "{} < {m}x{n}", destination.len());
-    // SAFETY: both views cover `n_rows * n_columns` numbers (asserted in `new`, kept by
-    // `transposed`), the destination covers `m * n` (asserted above) and is borrowed exclusively.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            destination.as_mut_ptr(),
-            1,
-            n as isize,
-            accumulate,
-            left.data.as_ptr(),
-            left.column_stride as isize,
-            left.row_stride as isize,
-            right.data.as_ptr(),
-            right.column_stride as isize,
-            right.row_stride as isize,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
+pub fn product(
+    destination: &mut [f32],
+    start: Start<'_>,
+    left: Matrix<'_>,
+    right: Matrix<'_>,
+    rectify: bool,
+) {
+    assert_eq!(left.n_columns, right.n_rows, "inner sizes differ");
+    assert!(!right.transposed, "the right operand is read by rows");
+    if let Start::Bias(bias) = start {
+        assert!(bias.len() >= left.n_rows, "{} < {} rows", bias.len(), left.n_rows);
+    }
+    Arch::new().dispatch(Product { destination, start, left, right, rectify });
+}
+
+struct Product<'a> {
+    destination: &'a mut [f32],
+    start: Start<'a>,
+    left: Matrix<'a>,
+    right: Matrix<'a>,
+    rectify: bool,
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let most = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
+        let n_columns = self.right.n_columns;
+        let (mut vectors, mut column) = (n_columns / S::F32_LANES, 0);
+        while vectors > 0 {
+            // Nine vectors are better worked on as 3 + 3 + 3 than as 4 + 4 + 1.
+            let width = vectors.div_ceil(vectors.div_ceil(most));
+            match width {
+                1 => self.columns::<S, 1>(simd, column),
+                2 => self.columns::<S, 2>(simd, column),
+                3 => self.columns::<S, 3>(simd, column),
+                _ => self.columns::<S, 4>(simd, column),
+            }
+            vectors -= width;
+            column += width * S::F32_LANES;
+        }
+        if column < n_columns {
+            self.last_columns(simd, column);
+        }
+    }
+}
+
+impl Product<'_> {
+    /// `V` whole vectors of columns, all rows.
+    #[inline(always)]
+    fn columns<S: Simd, const V: usize>(&mut self, simd: S, column: usize) {
+        let whole = self.left.n_rows / ROWS * ROWS;
+        for row in (0..whole).step_by(ROWS) {
+            self.block::<S, V, ROWS>(simd, row, column);
+        }
+        for row in whole..self.left.n_rows {
+            self.block::<S, V, 1>(simd, row, column);
+        }
+    }
+
+    #[inline(always)]
+    fn block<S: Simd, const V: usize, const M: usize>(
+        &mut self,
+        simd: S,
+        row: usize,
+        column: usize,
+    ) {
+        let (stride, width) = (self.right.stride, V * S::F32_LANES);
+        let mut sums = [[simd.splat_f32s(0.0); V]; M];
+        for (m, sums) in sums.iter_mut().enumerate() {
+            match self.start {
+                Start::Zero => {}
+                Start::Bias(bias) => *sums = [simd.splat_f32s(bias[row + m]); V],
+                Start::Destination => {
+                    let from = &self.destination[(row + m) * stride + column..][..width];
+                    sums.copy_from_slice(S::as_simd_f32s(from).0);
+                }
+            }
+        }
+        let (left, right) = (self.left, &self.right.data[column..]);
+        let n_terms = left.n_columns;
+        if left.transposed {
+            let data = &left.data[row..];
+            for (k, right) in right.chunks(stride).take(n_terms).enumerate() {
+                let factors = &data[k * left.stride..][..M];
+                let factors = std::array::from_fn(|m| factors[m]);
+                add_products::<S, V, M>(simd, factors, &right[..width], &mut sums);
+            }
+        } else {
+            let rows: [&[f32]; M] =
+                std::array::from_fn(|m| &left.data[(row + m) * left.stride..][..n_terms]);
+            for (k, right) in right.chunks(stride).take(n_terms).enumerate() {
+                let factors = std::array::from_fn(|m| rows[m][k]);
+                add_products::<S, V, M>(simd, factors, &right[..width], &mut sums);
+            }
+        }
+        for (m, sums) in sums.iter().enumerate() {
+            let to = &mut self.destination[(row + m) * stride + column..][..width];
+            for (to, &sum) in S::as_mut_simd_f32s(to).0.iter_mut().zip(sums) {
+                *to = if self.rectify { simd.max_f32s(sum, simd.splat_f32s(0.0)) } else { sum };
+            }
+        }
+    }
+
+    /// The columns that do not fill a vector, row by row.
+    #[inline(always)]
+    fn last_columns<S: Simd>(&mut self, simd: S, column: usize) {
+        let (stride, width) = (self.right.stride, self.right.n_columns - column);
+        let whole = self.left.n_rows / ROWS * ROWS;
+        for row in (0..whole).step_by(ROWS) {
+            self.last_block::<S, ROWS>(simd, row, column, stride, width);
+        }
+        for row in whole..self.left.n_rows {
+            self.last_block::<S, 1>(simd, row, column, stride, width);
+        }
+    }
+
+    #[inline(always)]
+    fn last_block<S: Simd, const M: usize>(
+        &mut self,
+        simd: S,
+        row: usize,
+        column: usize,
+        stride: usize,
+        width: usize,
+    ) {
+        let mut sums = [simd.splat_f32s(0.0); M];
+        for (m, sum) in sums.iter_mut().enumerate() {
+            let from = &self.destination[(row + m) * stride + column..][..width];
+            *sum = match self.start {
+                Start::Zero => simd.splat_f32s(0.0),
+                Start::Bias(bias) => simd.splat_f32s(bias[row + m]),
+                Start::Destination => simd.partial_load_f32s(from),
+            };
+        }
+        let left = self.left;
+        let (across, down) = if left.transposed { (left.stride, 1) } else { (1, left.stride) };
+        for (k, right) in self.right.data[column..].chunks(stride).take(left.n_columns).enumerate()
+        {
+            let right = simd.partial_load_f32s(&right[..width]);
+            for (m, sum) in sums.iter_mut().enumerate() {
+                let factor = simd.splat_f32s(left.data[(row + m) * down + k * across]);
+                *sum = simd.mul_add_e_f32s(factor, right, *sum);
+            }
+        }
+        for (m, &sum) in sums.iter().enumerate() {
+            let sum = if self.rectify { simd.max_f32s(sum, simd.splat_f32s(0.0)) } else { sum };
+            let to = &mut self.destination[(row + m) * stride + column..][..width];
+            simd.partial_store_f32s(to, sum);
+        }
+    }
+}
+
+/// `sums[m] += factors[m] · right`.
+#[inline(always)]
+fn add_products<S: Simd, const V: usize, const M: usize>(
+    simd: S,
+    factors: [f32; M],
+    right: &[f32],
+    sums: &mut [[S::f32s; V]; M],
+) {
+    let mut vectors = [simd.splat_f32s(0.0); V];
+    vectors.copy_from_slice(S::as_simd_f32s(right).0);
+    for m in 0..M {
+        let factor = simd.splat_f32s(factors[m]);
+        for v in 0..V {
+            sums[m][v] = simd.mul_add_e_f32s(factor, vectors[v], sums[m][v]);
+        }
     }
 }
 
@@ -80,17 +242,37 @@ pub fn product(destination: &mut [f32], accumulate: bool, left: Matrix<'_>, righ
 mod tests {
     use super::*;
 
+    /// Every shape up to a few vectors, both orders of the left operand, all starts.
     #[test]
-    fn transposed_operands_agree_with_the_triple_loop() {
-        let (m, n, k) = (5, 7, 3);
-        let a: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.7).sin()).collect();
-        let b: Vec<f32> = (0..n * k).map(|i| (i as f32 * 0.3).cos()).collect();
-        let mut c = vec![0.0; m * n];
-        product(&mut c, false, Matrix::new(&a, m, k), Matrix::new(&b, n, k).transposed());
-        for i in 0..m {
-            for j in 0..n {
-                let expected: f32 = (0..k).map(|l| a[i * k + l] * b[j * k + l]).sum();
-                assert!((c[i * n + j] - expected).abs() < 1e-6);
+    fn products_agree_with_the_triple_loop() {
+        for (m, n, k) in [(1, 1, 1), (5, 7, 3), (4, 16, 9), (9, 37, 12), (6, 150, 5)] {
+            let stride = n + 3;
+            let a: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.7).sin()).collect();
+            let b: Vec<f32> = (0..k * stride).map(|i| (i as f32 * 0.3).cos()).collect();
+            let bias: Vec<f32> = (0..m).map(|i| i as f32 - 1.5).collect();
+            let right = Matrix::strided(&b, k, n, stride);
+            for flipped in [false, true] {
+                let left = if flipped {
+                    Matrix::new(&a, k, m).transposed()
+                } else {
+                    Matrix::new(&a, m, k)
+                };
+                let at = |i: usize, l: usize| if flipped { a[l * m + i] } else { a[i * k + l] };
+                for start in [Start::Zero, Start::Bias(&bias), Start::Destination] {
+                    let mut c = vec![0.25; m * stride];
+                    product(&mut c, start, left, right, flipped);
+                    for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                        let first = match start {
+                            Start::Zero => 0.0,
+                            Start::Bias(bias) => bias[i],
+                            Start::Destination => 0.25,
+                        };
+                        let sum: f32 = (0..k).map(|l| at(i, l) * b[l * stride + j]).sum();
+                        let expected = if flipped { (first + sum).max(0.0) } else { first + sum };
+                        assert!((c[i * stride + j] - expected).abs() < 1e-5, "{m} {n} {k}");
+                    }
+                    assert!((0..m).all(|i| c[i * stride + n] == 0.25), "wrote into a gap");
+                }
             }
         }
     }

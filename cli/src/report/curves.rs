@@ -4,7 +4,7 @@ use super::{
     axis::{Axis, Frame},
     picture::{Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const PANEL_WIDTH: f64 = 340.0;
 const PANEL_HEIGHT: f64 = 180.0;
@@ -17,6 +17,10 @@ const PANELS: [(&str, &str); 4] = [
     ("multiplier", "multiplier λ"),
     ("loss", "loss"),
 ];
+
+/// The panels of a page: those of the picture, and the constraints' costs.
+const PAGE_PANELS: [(&str, &str); 5] =
+    [PANELS[0], PANELS[1], PANELS[2], ("cost_", "cost per agent and step"), PANELS[3]];
 
 /// The values of one metric at their steps.
 struct Curve {
@@ -45,6 +49,21 @@ pub(crate) fn learning_curves(title: &str, metrics: &[Value]) -> Picture {
         panel(&mut picture, place(index), name, curves);
     }
     picture
+}
+
+/// The same metrics as data for a page: panels with a title and their thinned curves.
+pub(crate) fn curve_data(metrics: &[Value]) -> Value {
+    let curve = |curve: &Curve| {
+        let points: Vec<_> = thinned(&curve.points).into_iter().map(|(x, y)| [x, y]).collect();
+        json!({ "name": curve.name, "points": points })
+    };
+    let panels = PAGE_PANELS.iter().map(|(prefix, title)| (title, curves(metrics, prefix)));
+    panels
+        .filter(|(_, curves)| !curves.is_empty())
+        .map(|(title, curves)| {
+            json!({ "title": title, "curves": curves.iter().map(curve).collect::<Vec<_>>() })
+        })
+        .collect()
 }
 
 /// Every metric with this prefix; a lone `null` (a number that was not finite) is a gap.
@@ -110,7 +129,6 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn metrics_find_their_panels() {
@@ -123,6 +141,14 @@ mod tests {
         assert_eq!(curves(&metrics, "coverage")[0].name, "coverage/0.1");
         assert!(learning_curves("run", &metrics).to_svg().unwrap().contains("environment steps"));
         assert!(learning_curves("empty", &[]).to_png().is_ok());
+    }
+
+    #[test]
+    fn a_page_gets_the_costs_too() {
+        let metrics = [json!({"step": 1, "cost_collision": 0.5}), json!({"step": 2, "noise": 1})];
+        let data = curve_data(&metrics);
+        assert_eq!(data[0]["title"], "cost per agent and step");
+        assert_eq!(data[0]["curves"][0]["points"], json!([[1.0, 0.5]]));
     }
 
     #[test]

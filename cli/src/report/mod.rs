@@ -1,15 +1,20 @@
 //! What a person looks at: tables, and pictures as SVG and PNG.
 
+pub(crate) mod animation;
 pub(crate) mod axis;
 pub(crate) mod curves;
+pub(crate) mod data;
 pub(crate) mod labels;
 pub(crate) mod markers;
+pub(crate) mod page;
 pub(crate) mod picture;
 pub(crate) mod plot;
+pub(crate) mod raster;
 pub(crate) mod render;
 #[cfg(test)]
 mod sample;
 pub(crate) mod table;
+pub(crate) mod theory;
 
 use anyhow::Context;
 use cgcmarl::{checkpoint::atomic, evaluation::Front, run_dir::RunDir};

@@ -50,18 +50,24 @@ pub(crate) fn svg(picture: &Picture) -> Result<String> {
 }
 
 pub(crate) fn png(picture: &Picture) -> Result<Vec<u8>> {
+    let (width, height, pixels) = pixels(picture)?;
+    let mut file = vec![];
+    let mut encoder = png::Encoder::new(&mut file, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Best);
+    encoder.write_header()?.write_image_data(&pixels)?;
+    Ok(file)
+}
+
+/// Width, height and the bytes of all pixels, two pixels per picture unit.
+pub(crate) fn pixels(picture: &Picture) -> Result<(usize, usize, Vec<u8>)> {
     fonts();
     let (width, height) = fine_size(picture);
     let mut pixels = vec![255; width as usize * height as usize * 3];
     let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
     draw(picture, &backend.into_drawing_area(), BITMAP_DROP)?;
-    let halved = halve(&pixels, width as usize, height as usize);
-    let mut file = vec![];
-    let mut encoder = png::Encoder::new(&mut file, width / 2, height / 2);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::Best);
-    encoder.write_header()?.write_image_data(&halved)?;
-    Ok(file)
+    let (width, height) = (width as usize, height as usize);
+    Ok((width / 2, height / 2, halve(&pixels, width, height)))
 }
 
 /// Averages squares of two by two pixels.

@@ -1,0 +1,48 @@
+//! `report`: one HTML file about a run, to send and to print.
+
+use super::output::{self, print, remark};
+use crate::report::page;
+use anyhow::Context;
+use cgcmarl::{
+    checkpoint::atomic,
+    evaluation::Front,
+    experiment::{Model, on_threads},
+};
+use clap::Args;
+use std::{path::PathBuf, process::ExitCode};
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl report models/simple_spread_3
+  cgcmarl report RUN --out team.html";
+
+/// What `report` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// The run directory
+    run: PathBuf,
+    /// Where the page goes
+    #[arg(long, default_value = "report.html")]
+    out: PathBuf,
+}
+
+/// Writes the page.
+pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    let model = Model::open(&args.run)?;
+    let front = on_threads(output::threads(None), || front(&model))??;
+    let html = page::run_page(&model, &front)?;
+    atomic::write(&args.out, html.as_bytes()).with_context(|| args.out.display().to_string())?;
+    print(&format!("{} ({} KB): open it in a browser", args.out.display(), html.len() / 1024))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The run's front; one that was not swept yet is swept for the page.
+fn front(model: &Model) -> anyhow::Result<Front> {
+    if model.run.file("front.json").exists() {
+        return Ok(model.run.front()?);
+    }
+    remark("this run was not swept yet: sweeping for the report");
+    let config = &model.config;
+    Ok(model.sweep(&config.environment, &config.evaluation, &mut |_| {})?)
+}

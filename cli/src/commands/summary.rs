@@ -1,0 +1,58 @@
+//! `summary`: the mean front of several runs that differ in their seed only.
+
+use super::output::{OutputFormat, print};
+use crate::report;
+use anyhow::Context;
+use cgcmarl::{evaluation::Front, run_dir::RunDir};
+use clap::Args;
+use std::{path::PathBuf, process::ExitCode};
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl summary runs/simple_spread_3/cg_cmarl/seed_*
+  cgcmarl summary RUN RUN RUN --out mean --format json";
+
+/// What `summary` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SummaryArgs {
+    /// Run directories whose sweeps are averaged, multiplier by multiplier
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// Where front.json, front.csv, front.svg and front.png of the mean go
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+}
+
+/// Reads every run's front, averages and prints.
+pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
+    let fronts = args
+        .runs
+        .iter()
+        .map(|path| {
+            let run = RunDir::open(path)?;
+            run.front().with_context(|| format!("first sweep it: cgcmarl sweep {}", path.display()))
+        })
+        .collect::<anyhow::Result<Vec<Front>>>()?;
+    if let Some(other) = fronts.iter().position(|front| front.environment != fronts[0].environment)
+    {
+        anyhow::bail!(
+            "{} and {} were measured in different environments",
+            args.runs[0].display(),
+            args.runs[other].display()
+        );
+    }
+    let mean = Front::over_seeds(&fronts)
+        .context("the runs were swept over different multipliers; sweep them alike first")?;
+    if let Some(place) = &args.out {
+        report::save_front_in(place, &mean)?;
+    }
+    match args.format {
+        OutputFormat::Table => print(&report::table::front_table(&mean)),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(&mean)?),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,138 @@
+//! `theory`: the paper's claims as measured experiments.
+
+use super::output::{self, OutputFormat, print, remark};
+use crate::report;
+use cgcmarl::{
+    experiment::{Model, build_arena, on_threads},
+    theory::{self, Report},
+};
+use clap::{Args, ValueEnum};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Instant,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl theory                                   every check, two to three minutes
+  cgcmarl theory --check bound --format json
+  cgcmarl theory --seed 7 --out docs/theory        figures and theory.json go there
+  cgcmarl theory --run models/simple_spread_3      the error budget of a trained model";
+
+/// Multipliers at which a trained model is looked at.
+const MULTIPLIERS: [f32; 3] = [0.0, 0.5, 5.0];
+/// Seed of start states that neither training nor evaluation draws.
+const HELD_OUT: u64 = 77_000_077;
+
+/// Which claims to check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Check {
+    /// Theorem 1: both heads converge
+    Convergence,
+    /// Theorem 2: the multiplier, the executed policy, the duality gap
+    Dual,
+    /// Theorem 3: the compositional error bound
+    Bound,
+    /// Proposition: the structural error
+    Structure,
+    /// Constraint violation and policy suboptimality
+    Violation,
+    /// Everything
+    All,
+}
+
+/// What `theory` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TheoryArgs {
+    /// Which claims to check
+    #[arg(long, value_enum, default_value_t = Check::All)]
+    check: Check,
+    /// Seed of the random problems
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where theory.json and the figures go
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Measure a trained run instead
+    #[arg(long, value_name = "RUN")]
+    run: Option<PathBuf>,
+    /// Threads; they change the speed, never the result [default: one per core]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+}
+
+/// Checks, draws and prints.
+pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
+    let report = on_threads(output::threads(args.threads), || match &args.run {
+        Some(run) => trained(run),
+        None => Ok(checks(args.check, args.seed)),
+    })??;
+    if let Some(folder) = &args.out {
+        report::theory::save(folder, &report)?;
+    }
+    match args.format {
+        OutputFormat::Table => print(&report::theory::verdicts(&report)),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(&report)?),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the chosen checks and says how far they are.
+fn checks(chosen: Check, seed: u64) -> Report {
+    type Run = fn(u64, &(dyn Fn() + Sync)) -> Report;
+    let all: [(Check, &str, usize, Run); 5] = [
+        (Check::Convergence, "convergence", 4, |seed, tick| {
+            theory::check_convergence(&theory::ConvergenceOptions::default(), seed, tick)
+        }),
+        (Check::Dual, "dual", 4, |seed, tick| {
+            theory::check_dual(&theory::DualOptions::default(), seed, tick)
+        }),
+        (Check::Bound, "bound", 2, |seed, tick| {
+            theory::check_bound(&theory::BoundOptions::default(), seed, tick)
+        }),
+        (Check::Structure, "structure", 4, |seed, tick| {
+            theory::check_structure(&theory::StructureOptions::default(), seed, tick)
+        }),
+        (Check::Violation, "violation", 2, |seed, tick| {
+            theory::check_violation(&theory::ViolationOptions::default(), seed, tick)
+        }),
+    ];
+    let mut report = Report::default();
+    let started = Instant::now();
+    for (check, name, n_parts, run) in all {
+        if chosen != Check::All && chosen != check {
+            continue;
+        }
+        let done = AtomicUsize::new(0);
+        let tick = || {
+            let part = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let seconds = started.elapsed().as_secs();
+            remark(&format!("{name}: part {part} of {n_parts} done after {seconds} s"));
+        };
+        report.append(run(seed, &tick));
+    }
+    report
+}
+
+/// The error budget of a trained run.
+fn trained(run: &Path) -> anyhow::Result<Report> {
+    let model = Model::open(run)?;
+    let environment = &model.config.environment;
+    let learner = model.learner(environment)?;
+    let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| learner.policy_at(m)).collect();
+    let options = theory::TrainedOptions {
+        episodes: 40,
+        start_seed: HELD_OUT,
+        n_decisions: 250,
+        gamma: model.config.cg_cmarl.learning.gamma,
+    };
+    let mut arena = build_arena(environment, options.episodes)?;
+    let tick = || remark("one multiplier done");
+    Ok(theory::check_trained(&mut policies, &mut arena, &options, &tick))
+}

@@ -1,0 +1,62 @@
+//! What both pages know of a run: where it comes from, its curves, its front, the paper's points.
+
+use super::curves::curve_data;
+use cgcmarl::{
+    evaluation::{Front, paper_tables},
+    experiment::{Model, card},
+    run_dir::RunDir,
+};
+use serde_json::{Value, json};
+
+/// Everything about a run that a page shows without playing it.
+pub(crate) fn run_data(model: &Model, front: Option<&Front>) -> Value {
+    let environment = &model.config.environment;
+    json!({
+        "kind": "run",
+        "name": model.run.path().display().to_string(),
+        "manifest": model.run.manifest().ok(),
+        "card": card(environment),
+        "config": model.run.config().unwrap_or_default(),
+        "agents": environment.agents,
+        "horizon": environment.horizon,
+        "layout": environment.layout,
+        "contact": environment.resolved().contact,
+        "radius": environment.resolved().radius,
+        "constraints": environment.constraints,
+        "multipliers": model.config.evaluation.multipliers,
+        "steps": model.steps,
+        "total_steps": model.config.training.total_steps,
+        "curves": curve_data(&metrics(&model.run)),
+        "front": front,
+        "paper": paper_points(front.map_or(environment.agents, |front| front.n_agents)),
+        "error_budget": error_budget(&model.run),
+    })
+}
+
+/// The lines that are whole: a run in training may be writing the last one.
+pub(crate) fn metrics(run: &RunDir) -> Vec<Value> {
+    let text = run.read("metrics.jsonl").unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Where the errors of a run come from, where that was measured.
+fn error_budget(run: &RunDir) -> Option<Value> {
+    serde_json::from_str(&run.read("error_budget.json").ok()?).ok()
+}
+
+fn paper_points(n_agents: usize) -> Vec<Value> {
+    paper_tables::cg_cmarl(n_agents)
+        .chain(paper_tables::baselines(n_agents))
+        .map(|point| {
+            json!({
+                "algorithm": point.algorithm,
+                "parameter": point.parameter,
+                "coverage": point.coverage.0 / 100.0,
+                "coverage_sd": point.coverage.1 / 100.0,
+                "collisions": point.collisions.0,
+                "collisions_sd": point.collisions.1,
+                "starred": point.starred,
+            })
+        })
+        .collect()
+}

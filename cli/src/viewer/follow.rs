@@ -1,0 +1,101 @@
+//! A run that may still be in training: its newest model, curves and front.
+
+use crate::report::data::run_data;
+use cgcmarl::{
+    environment::spread_options::SimpleSpreadOptions, evaluation::Front, experiment::Model,
+    run_dir::RunDir,
+};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+/// The files whose change is news.
+const NEWS: [&str; 5] =
+    ["model.safetensors", "checkpoints/latest", "metrics.jsonl", "front.json", "front.csv"];
+
+/// A run as it was last read.
+pub(crate) struct Reading {
+    /// Counts the readings.
+    pub(crate) version: u64,
+    /// Counts the models among them.
+    pub(crate) model_version: u64,
+    /// The newest model.
+    pub(crate) model: Arc<Model>,
+    /// What a page shows of the run.
+    pub(crate) data: Value,
+    /// Whether the model plays in teams of another size too.
+    pub(crate) any_team: bool,
+    seen: Vec<String>,
+}
+
+/// A run that is read again whenever it changes.
+pub(crate) struct Followed {
+    path: PathBuf,
+    reading: RwLock<Arc<Reading>>,
+}
+
+impl Followed {
+    /// Opens a run.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let seen = look(path);
+        let reading = read(path, seen, None)?;
+        Ok(Self { path: path.into(), reading: RwLock::new(Arc::new(reading)) })
+    }
+
+    /// The newest reading.
+    pub(crate) fn reading(&self) -> Arc<Reading> {
+        Arc::clone(&self.reading.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads again if something changed; what cannot be read now is read next time.
+    pub(crate) fn refresh(&self) {
+        let (old, seen) = (self.reading(), look(&self.path));
+        if seen == old.seen {
+            return;
+        }
+        if let Ok(reading) = read(&self.path, seen, Some(&old)) {
+            *self.reading.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(reading);
+        }
+    }
+}
+
+fn read(path: &Path, seen: Vec<String>, old: Option<&Reading>) -> cgcmarl::error::Result<Reading> {
+    // A checkpoint in training is large: it is read only when it is new.
+    let kept = old.filter(|old| old.seen[..2] == seen[..2]);
+    let model = match kept {
+        Some(old) => Arc::clone(&old.model),
+        None => Arc::new(Model::open(path)?),
+    };
+    let version = old.map_or(1, |old| old.version + 1);
+    let model_version = kept.map_or(version, |old| old.model_version);
+    let any_team = kept.map_or_else(|| transfers(&model), |old| old.any_team);
+    let data = run_data(&model, front(&model.run).as_ref());
+    Ok(Reading { version, model_version, model, data, any_team, seen })
+}
+
+fn front(run: &RunDir) -> Option<Front> {
+    run.front().ok()
+}
+
+fn transfers(model: &Model) -> bool {
+    model.learner(&team_of(model, model.config.environment.agents + 1)).is_ok()
+}
+
+/// The model's environment with another team; a region goes on seeing as many landmarks.
+pub(crate) fn team_of(model: &Model, agents: usize) -> SimpleSpreadOptions {
+    let mut environment = model.config.environment.clone();
+    environment.observation.landmarks = environment.resolved().observation.landmarks;
+    SimpleSpreadOptions { agents, ..environment }
+}
+
+/// Sizes and times of the files that matter.
+fn look(path: &Path) -> Vec<String> {
+    let stamp = |name: &&str| match fs::metadata(path.join(name)) {
+        Ok(found) => format!("{} {:?}", found.len(), found.modified().ok()),
+        Err(_) => String::new(),
+    };
+    NEWS.iter().map(stamp).collect()
+}

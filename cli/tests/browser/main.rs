@@ -1,0 +1,276 @@
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+//! Both pages in a real browser: what a person does there has the effect it should.
+//!
+//! `.ci/browser` installs Chromium where it is missing. Without a browser these tests say so and pass.
+
+mod driver;
+
+use driver::Browser;
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cgcmarl");
+
+/// A trained run: the one that ships, or a small one trained here once.
+fn trained() -> &'static Path {
+    static RUN: OnceLock<(PathBuf, Option<tempfile::TempDir>)> = OnceLock::new();
+    let found = RUN.get_or_init(|| {
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/simple_spread_3");
+        if shipped.join("config.toml").exists() {
+            return (shipped, None);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run");
+        let settings = ["total_steps=16000", "episodes=100", "multipliers=[0.0, 1.0, 10.0]"];
+        let out = ["--quiet", "--out", run.to_str().unwrap()];
+        let train = Command::new(PROGRAM).arg("train").args(settings).args(out).output().unwrap();
+        assert!(train.status.success(), "{train:?}");
+        (run, Some(folder))
+    });
+    &found.0
+}
+
+/// The browser; where none is installed, a word on how to get one.
+fn browser() -> Option<Browser> {
+    let Some(started) = Browser::start() else {
+        let mut error = std::io::stderr();
+        let _ = writeln!(error, "skipped: no chromedriver here; `.ci/browser` installs it");
+        return None;
+    };
+    Some(started.unwrap())
+}
+
+/// `cgcmarl view`, ended when dropped.
+struct View {
+    process: Child,
+    address: String,
+}
+
+impl View {
+    fn start(run: &Path, more: &[&str]) -> Self {
+        let mut process = Command::new(PROGRAM)
+            .arg("view")
+            .arg(run)
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+        Self { process, address: address.to_owned() }
+    }
+
+    /// The status of a request sent by hand, and its answer.
+    fn ask(&self, request: &str) -> (u16, String) {
+        let host = self.address.trim_start_matches("http://").trim_end_matches('/');
+        let mut stream = TcpStream::connect(host).unwrap();
+        let request = request.replace("HOST", host);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split_whitespace().nth(1).unwrap().parse().unwrap();
+        (status, answer)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Sets a field and tells the page.
+fn set(browser: &Browser, name: &str, value: &str, event: &str) {
+    browser.run(&format!(
+        "const field = document.getElementById('{name}'); field.value = '{value}';
+         field.dispatchEvent(new Event('{event}', {{ bubbles: true }}));"
+    ));
+}
+
+/// Collisions per step that the page measures over its fixed start states.
+fn measured_collisions(browser: &Browser, slider: &str) -> f64 {
+    set(browser, "multiplier", slider, "input");
+    browser.wait(
+        60,
+        "document.getElementById('measured').dataset.done === 'true'
+         && document.getElementById('measured-collisions').textContent",
+    );
+    let text = browser.run("return document.getElementById('measured-collisions').textContent;");
+    text.as_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_slider_changes_the_measured_behaviour() {
+    let Some(browser) = browser() else { return };
+    let view = View::start(trained(), &[]);
+    browser.open(&view.address);
+    browser.wait(20, "window.cgcmarl && window.cgcmarl.theatre && true");
+    let careless = measured_collisions(&browser, "0");
+    assert_eq!(
+        browser.run("return document.getElementById('multiplier-value').textContent;"),
+        "λ = 0"
+    );
+    let dot =
+        || browser.run("return document.querySelector('[data-name=dot]').getAttribute('cx');");
+    let at_zero = dot();
+    let careful = measured_collisions(&browser, "100");
+    assert_ne!(at_zero, dot(), "the dot on the front moves");
+    assert!(careful < careless, "λ=0: {careless}, λ=10: {careful} collisions per step");
+    let step = "window.cgcmarl.theatre.step";
+    browser.wait(10, &format!("{step} > 3"));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn dragging_and_keys_move_things() {
+    let Some(browser) = browser() else { return };
+    let view = View::start(trained(), &["--compare", "oracle"]);
+    browser.open(&view.address);
+    browser.wait(20, "window.cgcmarl && window.cgcmarl.theatre && true");
+    browser.run("window.cgcmarl.theatre.pause(); document.getElementById('restart').click();");
+    let place = |kind: &str| -> Vec<f64> {
+        let script = format!("return window.cgcmarl.theatre.stages[1].now.{kind}[0];");
+        serde_json::from_value(browser.run(&script)).unwrap()
+    };
+    let spot: [f64; 2] = serde_json::from_value(browser.run(
+        "const box = document.getElementById('arena-run').getBoundingClientRect();
+         const [x, y] = window.cgcmarl.theatre.stages[0].now.positions[0];
+         return [box.left + box.width * (x / 1.22 + 1) / 2, box.top + box.height * (1 - y / 1.22) / 2];",
+    ))
+    .unwrap();
+    let before = place("positions");
+    let aside = if before[0] > 0.0 { -60.0 } else { 60.0 };
+    browser.drag(spot, [spot[0] + aside, spot[1]]);
+    let after = place("positions");
+    assert!((after[0] - before[0]).abs() > 0.1, "{before:?} to {after:?}, on the other stage too");
+    // The same without a mouse: focus, choose the first landmark from the end backwards, move.
+    let n = browser.run("return window.cgcmarl.theatre.stages[0].now.positions.length;");
+    browser.run("document.getElementById('arena-run').focus();");
+    let landmark = place("landmarks");
+    let n = n.as_u64().unwrap() as usize;
+    browser.press(&vec!["."; n + 1]);
+    browser.press(&["\u{E013}"]);
+    assert!((place("landmarks")[1] - landmark[1] - 0.05).abs() < 1e-9, "{landmark:?}");
+    browser.run("document.getElementById('arena-run').blur();");
+    browser.press(&["s"]);
+    browser.wait(10, "window.cgcmarl.theatre.step === 1");
+    browser.wait(10, "document.getElementById('status').textContent.startsWith('Step 1 of')");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn ten_agents_move_smoothly_and_a_world_that_cannot_be_is_refused_in_words() {
+    let Some(browser) = browser() else { return };
+    let view = View::start(trained(), &[]);
+    browser.open(&view.address);
+    browser.wait(20, "window.cgcmarl && window.cgcmarl.theatre && true");
+    set(&browser, "agents", "10", "change");
+    browser.wait(20, "window.cgcmarl.theatre.stages[0].now.positions.length === 10");
+    browser.wait(30, "window.cgcmarl.theatre.step > 5");
+    let frames = browser.run("return window.cgcmarl.theatre.framesPerSecond();");
+    let decision = browser.run("return window.cgcmarl.theatre.decisionTime();");
+    let _ = writeln!(std::io::stderr(), "N=10: {frames} frames/s, decision {decision} ms");
+    // Generous: the machine may be busy with other tests. The aim of 60 is measured by hand.
+    assert!(frames.as_f64().unwrap() > 15.0, "{frames}");
+    set(&browser, "agents", "1", "change");
+    let error = browser.wait(10, "document.getElementById('error').textContent");
+    assert!(error.as_str().unwrap().contains("Agents"), "{error}");
+    let told = browser.run(
+        "try { await window.cgcmarl.request('api/step', { nonsense: 1 }); return ''; }
+         catch (error) { return error.message; }",
+    );
+    assert!(told.as_str().unwrap().contains("unknown field `nonsense`"), "{told}");
+}
+
+#[test]
+fn the_server_keeps_strangers_out() {
+    let view = View::start(trained(), &[]);
+    let (status, _) = view.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n");
+    assert_eq!(status, 200);
+    for (request, expected) in [
+        ("GET /../Cargo.toml HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 404),
+        ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 405),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 403),
+        (
+            "GET /api/run HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n",
+            403,
+        ),
+        (
+            "POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+            415,
+        ),
+        ("POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999\r\n\r\n", 413),
+        (
+            "POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+            400,
+        ),
+    ] {
+        let (status, answer) = view.ask(request);
+        assert_eq!(status, expected, "{request}{answer}");
+        assert!(answer.contains("\"error\":"), "{answer}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_cleanly() {
+    let mut view = View::start(trained(), &[]);
+    let pid = view.process.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(view.process.wait().unwrap().success());
+}
+
+#[test]
+fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let report = Command::new(PROGRAM)
+        .arg("report")
+        .arg(trained())
+        .arg("--out")
+        .arg(&page)
+        .output()
+        .unwrap();
+    assert!(report.status.success(), "{report:?}");
+    assert!(std::fs::metadata(&page).unwrap().len() < 3_000_000);
+    let Some(browser) = browser() else { return };
+    browser.open("about:blank");
+    let address = format!("file://{}", page.display());
+    browser.open(&address);
+    browser.wait(10, "document.querySelectorAll('#front .spot').length > 2");
+    let title = || browser.run("return document.getElementById('picked-title').textContent;");
+    browser.run("document.querySelector('#front .spot[aria-label^=oracle]').dispatchEvent(new Event('click'));");
+    assert_eq!(title(), "An episode at oracle");
+    assert_eq!(browser.run("return document.querySelectorAll('#side canvas').length;"), 3);
+    let inked = "const canvas = document.querySelector('#side canvas');
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.some((value) => value > 0);";
+    assert_eq!(browser.run(inked), Value::Bool(true));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    let outside: Vec<_> = browser
+        .requests()
+        .into_iter()
+        // The browser's own first page is its own affair.
+        .filter(|url| *url != address && !url.starts_with("data:") && !url.starts_with("chrome"))
+        .collect();
+    assert_eq!(outside, Vec::<String>::new());
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_named_in_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for verb in ["report", "view", "render"] {
+        let output = Command::new(PROGRAM).arg(verb).arg(folder.path()).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains("is not a run directory"), "{verb}: {error}");
+    }
+}

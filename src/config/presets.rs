@@ -1,0 +1,127 @@
+//! Named sets of defaults: ours, the paper's architecture trained our way, and the paper's table.
+
+use super::Config;
+use crate::{
+    algorithm::{CgCmarlOptions, ErrorKind, HeadKind, NextAction},
+    coordination::Solver,
+    environment::{
+        observation::ObservationKind,
+        spread_options::{RewardRule, SimpleSpreadOptions},
+    },
+    error::{Error, Result},
+    evaluation::EvaluationOptions,
+    multipliers::MultiplierMode,
+    schedule::Linear,
+    training::TrainingOptions,
+};
+use serde::{Deserialize, Serialize};
+
+/// A named set of defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// The full recipe: both heads also see the multiplier, regions see who else is near a landmark.
+    #[default]
+    Default,
+    /// The paper's architecture (the multiplier enters at action selection only), trained our way.
+    TwoHead,
+    /// The paper's table of hyperparameters to the letter.
+    Paper,
+}
+
+impl Preset {
+    /// All presets with the names users write.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("default", Self::Default), ("two_head", Self::TwoHead), ("paper", Self::Paper)];
+
+    /// The preset of a name.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, preset)| *preset).ok_or_else(|| {
+            Error::setting("preset", name, "must be `default`, `two_head` or `paper`")
+        })
+    }
+
+    /// The configuration of this preset for a team size.
+    pub fn config(self, agents: usize) -> Config {
+        let mut config = recipe(agents);
+        config.preset = self;
+        match self {
+            Self::Default => {}
+            Self::TwoHead => {
+                config.cg_cmarl.network.multiplier_input = false;
+                config.environment.observation.occupancy = false;
+            }
+            Self::Paper => to_the_letter(&mut config),
+        }
+        config
+    }
+}
+
+/// What learns well; the numbers by team size are explained in docs/results.md.
+fn recipe(agents: usize) -> Config {
+    let mut cg_cmarl = CgCmarlOptions::default();
+    let mut training = TrainingOptions::default();
+    let learning = &mut cg_cmarl.learning;
+    (learning.gamma, learning.batch_size, learning.steps_per_update, training.total_steps) =
+        match agents {
+            ..=3 => (0.85, 128, 4.0, 300_000),
+            4 => (0.85, 192, 4.0, 500_000),
+            5..=7 => (0.85, 240, 4.0, 600_000),
+            _ => (0.87, 360, 8.0, 900_000),
+        };
+    cg_cmarl.coordination.solver = Solver::MaxSum;
+    cg_cmarl.coordination.tolerance = 1e-3;
+    let mut environment = SimpleSpreadOptions { agents, ..SimpleSpreadOptions::default() };
+    environment.observation.occupancy = true;
+    Config {
+        preset: Preset::Default,
+        seed: 1,
+        start_from: None,
+        training,
+        environment,
+        cg_cmarl,
+        evaluation: EvaluationOptions::default(),
+    }
+}
+
+/// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).
+fn to_the_letter(config: &mut Config) {
+    let environment = &mut config.environment;
+    environment.observation.kind = ObservationKind::Paper;
+    environment.observation.occupancy = false;
+    environment.reward = RewardRule::Counterfactual;
+    environment.cost_distance = Some(0.2);
+    let CgCmarlOptions {
+        network, learning, exploration, multipliers, coordination, acting, ..
+    } = &mut config.cg_cmarl;
+    network.head = HeadKind::Free;
+    network.multiplier_input = false;
+    learning.gamma = 0.99;
+    learning.lr = 1e-3;
+    learning.lr_final_share = 1.0;
+    learning.batch_size = 64;
+    learning.buffer_size = 100_000;
+    learning.learning_starts = 64;
+    learning.steps_per_update = 1.0;
+    learning.polyak_tau = 0.005;
+    learning.target_interval = 200;
+    learning.next_action = NextAction::Regional;
+    learning.error = ErrorKind::Regional;
+    learning.random_order = false;
+    learning.symmetries = false;
+    learning.average_rate = 1.0;
+    *exploration = Linear { start: 0.9, end: 0.05, steps: 100_000 };
+    multipliers.mode = MultiplierMode::Learned;
+    multipliers.lambda_lr = 0.01;
+    multipliers.cost_limit = vec![0.0];
+    multipliers.lagrangian_upper_bound = 1.0;
+    for solver in [coordination, acting] {
+        solver.solver = Solver::MaxSum;
+        solver.msg_iterations = 10;
+        solver.damping = 0.3;
+        solver.tolerance = 0.0;
+    }
+    config.cg_cmarl.average_orders = false;
+    config.training.environments = if config.environment.agents >= 6 { 8 } else { 1 };
+}

@@ -1,0 +1,146 @@
+//! A batch stored feature by feature, so that one vector holds the same feature of many rows.
+
+use super::{Matrix, vectorised};
+
+/// Rows are padded to whole vectors of this many numbers, on every machine.
+const LANES: usize = 16;
+
+/// `n_rows` rows of `n_features` numbers; the numbers of one feature lie side by side.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    data: Vec<f32>,
+    n_rows: usize,
+    n_features: usize,
+    stride: usize,
+}
+
+impl Columns {
+    /// Takes a shape; what it holds afterwards is undefined. Allocates only to grow.
+    pub fn fit(&mut self, n_features: usize, n_rows: usize) {
+        // An odd number of vectors keeps neighbouring features out of the same cache set.
+        self.stride = LANES * (n_rows.div_ceil(LANES) | 1);
+        (self.n_features, self.n_rows) = (n_features, n_rows);
+        if self.data.len() < n_features * self.stride {
+            self.data.resize(n_features * self.stride, 0.0);
+        }
+    }
+
+    /// Rows of the batch.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Numbers between the starts of two features.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All numbers of one feature.
+    pub fn feature(&self, feature: usize) -> &[f32] {
+        &self.data[feature * self.stride..][..self.n_rows]
+    }
+
+    /// All numbers, feature by feature, padding included.
+    pub fn data(&self) -> &[f32] {
+        &self.data[..self.n_features * self.stride]
+    }
+
+    /// All numbers, to change.
+    pub fn data_mut(&mut self) -> &mut [f32] {
+        &mut self.data[..self.n_features * self.stride]
+    }
+
+    /// One row of the matrix for each feature, padded to whole vectors.
+    pub fn matrix(&self) -> Matrix<'_> {
+        let n_columns = self.n_rows.next_multiple_of(LANES);
+        Matrix::strided(&self.data, self.n_features, n_columns, self.stride)
+    }
+
+    /// The same without padding.
+    pub fn exact_matrix(&self) -> Matrix<'_> {
+        Matrix::strided(&self.data, self.n_features, self.n_rows, self.stride)
+    }
+
+    /// Forgets the features from `n_features` on.
+    pub fn truncate(&mut self, n_features: usize) {
+        self.n_features = self.n_features.min(n_features);
+    }
+
+    /// Tells, row by row, which of the first `n_features` is the largest; the lowest wins a tie.
+    pub fn argmax(&self, n_features: usize, mut found: impl FnMut(usize)) {
+        for start in (0..self.n_rows).step_by(LANES) {
+            let mut winners = [0u32; LANES];
+            let features = self.data[..n_features * self.stride].chunks_exact(self.stride);
+            vectorised(
+                #[inline(always)]
+                || {
+                    let mut best = [f32::NEG_INFINITY; LANES];
+                    for (f, feature) in features.enumerate() {
+                        let values = &feature[start..start + LANES];
+                        for lane in 0..LANES {
+                            let better = values[lane] > best[lane];
+                            winners[lane] = if better { f as u32 } else { winners[lane] };
+                            best[lane] = if better { values[lane] } else { best[lane] };
+                        }
+                    }
+                },
+            );
+            winners.iter().take(self.n_rows - start).for_each(|&f| found(f as usize));
+        }
+    }
+
+    /// Takes rows that lie one after the other.
+    pub fn read_rows(&mut self, rows: &[f32], n_features: usize, n_rows: usize) {
+        self.fit(n_features, n_rows);
+        let Self { data, stride, .. } = self;
+        let padded = n_rows.next_multiple_of(LANES);
+        for (r, row) in rows.chunks_exact(n_features).take(n_rows).enumerate() {
+            for (feature, value) in data.chunks_exact_mut(*stride).zip(row) {
+                feature[r] = *value;
+            }
+        }
+        for feature in data.chunks_exact_mut(*stride).take(n_features) {
+            feature[n_rows..padded].fill(0.0);
+        }
+    }
+
+    /// Writes rows one after the other; returns them.
+    pub fn write_rows<'r>(&self, rows: &'r mut Vec<f32>) -> &'r mut [f32] {
+        let (width, len) = (self.n_features, self.n_rows * self.n_features);
+        if rows.len() < len {
+            rows.resize(len, 0.0);
+        }
+        let rows = &mut rows[..len];
+        for (block, rows) in rows.chunks_mut(LANES * width).enumerate() {
+            let features = self.data.chunks_exact(self.stride).take(width);
+            for (f, feature) in features.enumerate() {
+                let feature = &feature[block * LANES..][..LANES];
+                if rows.len() == LANES * width {
+                    (0..LANES).for_each(|r| rows[r * width + f] = feature[r]);
+                } else {
+                    (0..rows.len() / width).for_each(|r| rows[r * width + f] = feature[r]);
+                }
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_survive_the_way_there_and_back() {
+        for n_rows in [1, 16, 37] {
+            let rows: Vec<f32> = (0..n_rows * 5).map(|i| i as f32).collect();
+            let (mut columns, mut back) = (Columns::default(), Vec::new());
+            columns.read_rows(&rows, 5, n_rows);
+            assert_eq!(columns.feature(2)[n_rows - 1], rows[n_rows * 5 - 3]);
+            assert_eq!(columns.write_rows(&mut back), rows);
+            let mut largest = Vec::new();
+            columns.argmax(4, |feature| largest.push(feature));
+            assert_eq!(largest, vec![3; n_rows]);
+        }
+    }
+}

@@ -2,11 +2,26 @@
 
 use crate::program::Place;
 
+const VERBS: [&str; 12] = [
+    "train",
+    "resume",
+    "evaluate",
+    "sweep",
+    "theory",
+    "summary",
+    "report",
+    "render",
+    "view",
+    "config",
+    "check-environment",
+    "solve",
+];
+
 #[test]
 fn help_reads_as_agreed() {
     let place = Place::new();
     insta::assert_snapshot!("program", place.succeed(&["--help"]).text);
-    for verb in ["train", "resume", "evaluate", "sweep", "config", "check-environment", "solve"] {
+    for verb in VERBS {
         insta::assert_snapshot!(verb, place.succeed(&[verb, "--help"]).text);
     }
 }

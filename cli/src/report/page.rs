@@ -66,7 +66,7 @@ fn telling_starts(model: &Model, multipliers: &[f32]) -> anyhow::Result<Vec<u64>
         .map(|episode| {
             let (_, collisions) = playback.score(seed, episode, lowest);
             let (coverage, fewer) = playback.score(seed, episode, middle);
-            (collisions - fewer + 0.1 * coverage, episode)
+            (collisions - fewer + coverage, episode)
         })
         .collect();
     gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -62,7 +62,11 @@ impl TwoHead {
         let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
         let head = Head::new(options.head, spec.n_actions, spec.action_grid, spec.region_size)
             .ok_or_else(|| {
-                Error::setting("head", "tied", "needs a force grid; take head=free for other actions")
+                Error::setting(
+                    "head",
+                    "tied",
+                    "needs a force grid; take head=free for other actions",
+                )
             })?;
         if options.hidden.is_empty() || options.hidden.contains(&0) {
             let given = format!("{:?}", options.hidden);

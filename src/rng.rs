@@ -39,6 +39,11 @@ impl Streams {
         Self { seed }
     }
 
+    /// The seed of the run.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The generator of one purpose and index, independent of every other.
     pub fn rng(self, purpose: Purpose, index: u64) -> Rng {
         let mut key = [0; 32];

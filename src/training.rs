@@ -152,7 +152,12 @@ impl Training {
 
     /// Writes everything needed to go on exactly from here.
     pub fn save(&self) -> Checkpoint<'_> {
-        let state = json!({"steps": self.steps, "episodes": self.episodes, "window": self.window});
+        let state = json!({
+            "seed": self.streams.seed(),
+            "steps": self.steps,
+            "episodes": self.episodes,
+            "window": self.window,
+        });
         let mut checkpoint = Checkpoint::new(self.steps, state);
         self.learner.save(&mut checkpoint);
         checkpoint
@@ -167,6 +172,11 @@ impl Training {
 
     /// Goes on from a checkpoint of the same configuration.
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let seed: u64 = checkpoint.entry("seed")?;
+        if seed != self.streams.seed() {
+            let text = format!("is of a run with seed {seed}, not {}", self.streams.seed());
+            return Err(checkpoint.misfit(&text));
+        }
         self.steps = checkpoint.entry("steps")?;
         self.episodes = checkpoint.entry("episodes")?;
         self.window = checkpoint.entry("window")?;

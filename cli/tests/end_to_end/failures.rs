@@ -34,6 +34,10 @@ fn a_foreign_checkpoint_is_refused_and_nothing_is_lost() {
     let remarks = place.fail(&["resume", "run"]);
     assert!(remarks.contains("step_000000002000.safetensors: the checkpoint"), "{remarks}");
     assert!(metrics == place.read("run/metrics.jsonl"), "the metrics were cut");
+    place.train("twin", &["seed=2"]);
+    fs::copy(place.path("twin").join(NEWEST), place.path("run").join(NEWEST)).unwrap();
+    let remarks = place.fail(&["resume", "run"]);
+    assert!(remarks.contains("is of a run with seed 2, not 1"), "{remarks}");
     fs::write(place.path("run").join(NEWEST), "not a checkpoint").unwrap();
     assert!(place.fail(&["resume", "run"]).contains("not a whole safetensors file"));
     fs::write(place.path("run").join(NEWEST), kept).unwrap();

@@ -3,7 +3,7 @@
 //! Keeps, for every agent, the payoff of each of its actions given what the others do:
 //! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
 
-use super::kernel::{Chunk, LANES, apart};
+use super::kernel::{Chunk, LANES, apart, best_columns};
 use super::layout::Layout;
 use super::messages::Messages;
 use super::triples::{Triangle, triangles};
@@ -390,49 +390,4 @@ fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
             *score += new - old;
         }
     }
-}
-
-/// `best(b) = max_a [table(a, b) + first(a)]`.
-#[inline(always)]
-pub(crate) fn best_columns<S: Simd>(
-    simd: S,
-    table: &[Chunk<f32>],
-    first: &[Chunk<f32>],
-    best: &mut [Chunk<f32>],
-) {
-    let best = S::as_mut_simd_f32s(best.as_flattened_mut()).0;
-    let table = S::as_simd_f32s(table.as_flattened()).0;
-    let first = first.as_flattened();
-    if let Ok(best) = <&mut [S::f32s; 4]>::try_from(&mut *best) {
-        *best = columns_of_width(simd, table, first);
-        return;
-    }
-    if let Ok(best) = <&mut [S::f32s; 2]>::try_from(&mut *best) {
-        *best = columns_of_width(simd, table, first);
-        return;
-    }
-    best.fill(simd.splat_f32s(f32::NEG_INFINITY));
-    for (row, &x) in table.chunks_exact(best.len()).zip(first) {
-        let x = simd.splat_f32s(x);
-        for (best, &q) in best.iter_mut().zip(row) {
-            *best = simd.max_f32s(simd.add_f32s(q, x), *best);
-        }
-    }
-}
-
-/// [`best_columns`] in registers.
-#[inline(always)]
-fn columns_of_width<S: Simd, const W: usize>(
-    simd: S,
-    table: &[S::f32s],
-    first: &[f32],
-) -> [S::f32s; W] {
-    let mut best = [simd.splat_f32s(f32::NEG_INFINITY); W];
-    for (row, &x) in table.as_chunks::<W>().0.iter().zip(first) {
-        let x = simd.splat_f32s(x);
-        for w in 0..W {
-            best[w] = simd.max_f32s(simd.add_f32s(row[w], x), best[w]);
-        }
-    }
-    best
 }

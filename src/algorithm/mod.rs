@@ -1,22 +1,34 @@
 //! The contract shared by CG-CMARL and the baselines, and the algorithms themselves.
 
 mod actor;
+mod agent_rows;
+mod approximator;
 mod cg_cmarl;
 mod cg_cmarl_options;
+mod critic;
 mod exploration;
 mod head;
+mod mappo;
+mod mappo_lag;
 mod policy;
+mod ppo;
 mod reference;
+mod rollout;
+mod softmax_policy;
 mod targets;
 mod td;
 mod two_head;
+mod weights;
 
 pub use actor::{Actor, Stage};
 pub use cg_cmarl::CgCmarl;
 pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
+pub use mappo::Mappo;
+pub use mappo_lag::{MappoLag, MappoLagOptions};
 pub use policy::CgCmarlPolicy;
+pub use ppo::PpoOptions;
 pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,

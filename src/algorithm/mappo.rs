@@ -60,7 +60,7 @@ impl Mappo {
     ) -> Result<Self> {
         options.validate()?;
         let spec = view.spec();
-        let rollout = Rollout::new(spec, n_environments);
+        let rollout = Rollout::new(spec, options.identity, n_environments);
         let rng = |index| streams.rng(Purpose::Initialisation, index);
         Ok(Self {
             local_ratio,

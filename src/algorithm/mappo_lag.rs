@@ -109,7 +109,7 @@ impl MappoLag {
         let n_constraints = spec.constraints.len();
         let limits = per_constraint(&options.cost_limit, n_constraints)
             .ok_or_else(|| wrong_length("cost_limit", &options.cost_limit, spec))?;
-        let rollout = Rollout::new(spec, n_environments);
+        let rollout = Rollout::new(spec, options.ppo.identity, n_environments);
         let rng = |index| streams.rng(Purpose::Initialisation, index);
         let critic = |index| Critic::new(&options.ppo, rollout.width, &mut rng(index));
         let zeros = vec![0.0; n_constraints];

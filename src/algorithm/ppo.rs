@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct PpoOptions {
     /// Widths of the hidden layers, of the actor and of each critic.
     pub hidden: Vec<usize>,
+    /// Whether an agent also sees its own number, so that agents can take roles.
+    pub identity: bool,
     /// Discount.
     pub gamma: f32,
     /// Weight of later errors in an advantage: 0 trusts the critic, 1 the rewards.
@@ -43,6 +45,7 @@ impl Default for PpoOptions {
     fn default() -> Self {
         Self {
             hidden: vec![64, 64],
+            identity: true,
             gamma: 0.95,
             gae_lambda: 0.95,
             clip: 0.2,

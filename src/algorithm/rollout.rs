@@ -1,6 +1,9 @@
 //! One round of episodes as on-policy learners remember it, from the first step to the last.
 
-use super::{agent_rows::write_agent_rows, ppo::gae};
+use super::{
+    agent_rows::{agent_row_width, write_agent_rows},
+    ppo::gae,
+};
 use crate::{
     environment::{Ending, Spec, View},
     episode::Transition,
@@ -11,6 +14,7 @@ use crate::{
 pub(super) struct Rollout {
     n_agents: usize,
     n_constraints: usize,
+    identity: bool,
     agent_width: usize,
     horizon: usize,
     /// Width of a critic's row: what the agent sees, then the global state.
@@ -35,13 +39,15 @@ pub(super) struct Rollout {
 
 impl Rollout {
     /// Memory for one episode in each of so many environments.
-    pub(super) fn new(spec: &Spec, n_environments: usize) -> Self {
+    pub(super) fn new(spec: &Spec, identity: bool, n_environments: usize) -> Self {
+        let agent_width = agent_row_width(spec, identity);
         let n_trajectories = n_environments * spec.n_agents;
-        let (n, width) = (n_trajectories * spec.horizon, spec.agent_width + spec.state_width);
+        let (n, width) = (n_trajectories * spec.horizon, agent_width + spec.state_width);
         Self {
             n_agents: spec.n_agents,
             n_constraints: spec.constraints.len(),
-            agent_width: spec.agent_width,
+            identity,
+            agent_width,
             horizon: spec.horizon,
             width,
             rows: vec![0.0; n * width],
@@ -98,7 +104,7 @@ impl Rollout {
 
     /// Looks at the states after the last steps and lists the places that hold a step.
     pub(super) fn close(&mut self, view: &dyn View, seen: &mut Vec<f32>, places: &mut Vec<usize>) {
-        write_agent_rows(view, &self.last_states, false, seen);
+        write_agent_rows(view, &self.last_states, self.identity, seen);
         let state_width = self.width - self.agent_width;
         let rows = self.last_rows.chunks_exact_mut(self.width);
         for (index, (row, seen)) in rows.zip(seen.chunks_exact(self.agent_width)).enumerate() {
@@ -167,7 +173,7 @@ mod tests {
     #[test]
     fn a_round_is_remembered_by_trajectory_and_a_true_end_is_worth_nothing() {
         let mut game = MatrixGame::worked_example().unwrap();
-        let mut rollout = Rollout::new(game.view().spec(), 2);
+        let mut rollout = Rollout::new(game.view().spec(), false, 2);
         let mut outcome = Outcome::default();
         (0..2).for_each(|slot| rollout.begin(slot));
         for (slot, action) in [[0, 0], [1, 1]].iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A policy that all agents share: each agent's action probabilities from what it sees.
 
 use super::{
-    agent_rows::write_agent_rows,
+    agent_rows::{agent_row_width, write_agent_rows},
     approximator::{Approximator, Shape},
     ppo::{Deed, PpoOptions, draw, log_softmax, policy_loss},
     rollout::Rollout,
@@ -27,6 +27,7 @@ const LAST_GAIN: f64 = 0.01;
 pub(super) struct SoftmaxPolicy {
     net: Approximator,
     n_agents: usize,
+    identity: bool,
     agent_width: usize,
     seen: Vec<f32>,
     outputs: Vec<f32>,
@@ -36,11 +37,13 @@ pub(super) struct SoftmaxPolicy {
 impl SoftmaxPolicy {
     /// A fresh policy.
     pub(super) fn new(options: &PpoOptions, spec: &Spec, rng: &mut Rng) -> Self {
-        let widths = [&[spec.agent_width], &options.hidden[..], &[spec.n_actions]].concat();
+        let agent_width = agent_row_width(spec, options.identity);
+        let widths = [&[agent_width], &options.hidden[..], &[spec.n_actions]].concat();
         Self {
             net: Approximator::new(&widths, LAST_GAIN, options.adam, rng),
             n_agents: spec.n_agents,
-            agent_width: spec.agent_width,
+            identity: options.identity,
+            agent_width,
             seen: Vec::new(),
             outputs: Vec::new(),
             log_probabilities: Vec::new(),
@@ -49,7 +52,7 @@ impl SoftmaxPolicy {
 
     /// Draws the actions of all agents in all environments.
     pub(super) fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        write_agent_rows(scene.view, scene.states, false, &mut self.seen);
+        write_agent_rows(scene.view, scene.states, self.identity, &mut self.seen);
         self.net.outputs(&self.seen, &mut self.outputs);
         self.log_probabilities.clear();
         let mut rows = self.outputs.chunks_exact_mut(scene.view.spec().n_actions);
@@ -98,6 +101,7 @@ impl SoftmaxPolicy {
         GreedyPolicy {
             shape: Arc::clone(&self.net.shape),
             parameters: self.net.parameters.clone(),
+            identity: self.identity,
             seen: Vec::new(),
             workspace: MlpWorkspace::default(),
         }
@@ -128,15 +132,16 @@ impl SoftmaxPolicy {
 pub(super) struct GreedyPolicy {
     shape: Arc<Shape>,
     parameters: Vec<f32>,
+    identity: bool,
     seen: Vec<f32>,
     workspace: MlpWorkspace,
 }
 
 impl Player for GreedyPolicy {
     fn act(&mut self, scene: Scene<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
-        let Self { shape, parameters, seen, workspace } = self;
+        let Self { shape, parameters, identity, seen, workspace } = self;
         let spec = scene.view.spec();
-        let n_rows = write_agent_rows(scene.view, scene.states, false, seen);
+        let n_rows = write_agent_rows(scene.view, scene.states, *identity, seen);
         let logits = shape.mlp.forward(parameters, seen, n_rows, workspace);
         actions.iter_mut().for_each(Vec::clear);
         let mut row = 0;

@@ -34,7 +34,8 @@ fn mappo(
     options: &PpoOptions,
 ) -> Training {
     training(world, sizes, &|view, steps| {
-        Box::new(Mappo::new(options, view, sizes.0, 0.3, steps, Streams::new(5)).unwrap())
+        let setting = Setting::MixingRatio(0.3);
+        Box::new(Mappo::new(options, view, sizes.0, setting, steps, Streams::new(5)).unwrap())
     })
 }
 

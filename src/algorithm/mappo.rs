@@ -24,7 +24,7 @@ use crate::{
 /// The learner.
 pub struct Mappo {
     options: PpoOptions,
-    local_ratio: f32,
+    setting: Setting,
     total_steps: u64,
     streams: Streams,
     policy: SoftmaxPolicy,
@@ -48,13 +48,13 @@ struct Losses {
 }
 
 impl Mappo {
-    /// A fresh learner; `local_ratio` names the reward it is trained with, and `total_steps` is what
-    /// the learning rates' decay is stretched over.
+    /// A fresh learner; `setting` names the reward it is trained with, and `total_steps` is what the
+    /// learning rates' decay is stretched over.
     pub fn new(
         options: &PpoOptions,
         view: &dyn View,
         n_environments: usize,
-        local_ratio: f32,
+        setting: Setting,
         total_steps: u64,
         streams: Streams,
     ) -> Result<Self> {
@@ -63,7 +63,7 @@ impl Mappo {
         let rollout = Rollout::new(spec, options.identity, n_environments);
         let rng = |index| streams.rng(Purpose::Initialisation, index);
         Ok(Self {
-            local_ratio,
+            setting,
             total_steps,
             streams,
             policy: SoftmaxPolicy::new(options, spec, &mut rng(0)),
@@ -149,8 +149,7 @@ impl Learner for Mappo {
     }
 
     fn operating_points(&self, _multipliers: &[f32]) -> Vec<OperatingPoint> {
-        let setting = Setting::MixingRatio(self.local_ratio);
-        vec![OperatingPoint { setting, policy: Box::new(self.policy.freeze()) }]
+        vec![OperatingPoint { setting: self.setting, policy: Box::new(self.policy.freeze()) }]
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {

@@ -5,16 +5,22 @@ mod agent_network;
 mod agent_rows;
 mod cg_cmarl;
 mod cg_cmarl_options;
+mod dcg;
 mod exploration;
 mod head;
 mod iql;
 mod joint_batch;
 mod policy;
+#[cfg(test)]
+mod q_checks;
 mod q_learning;
+mod qmix;
 mod reference;
+mod row_network;
 mod targets;
 mod td;
 mod two_head;
+mod vdn;
 mod weights;
 
 pub use actor::{Actor, Stage};
@@ -22,18 +28,21 @@ pub use agent_network::{AgentNetwork, AgentNetworkOptions};
 pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::CgCmarl;
 pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
+pub use dcg::{DcgNetworkOptions, DcgOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
 pub use iql::IqlOptions;
 pub use joint_batch::JointBatch;
 pub use policy::CgCmarlPolicy;
 pub use q_learning::{JointValue, Networks, QLearner, QLearningOptions};
+pub use qmix::{MixerOptions, QmixOptions};
 pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
 };
 pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
 pub use two_head::{NetworkOptions, TwoHead, TwoHeadWorkspace};
+pub use vdn::VdnOptions;
 
 use crate::{
     checkpoint::Checkpoint,

@@ -13,11 +13,23 @@ pub enum Algorithm {
     CgCmarl,
     /// Each agent learns for itself.
     Iql,
+    /// The sum of the agents' values.
+    Vdn,
+    /// A monotonic mixture of the agents' values.
+    Qmix,
+    /// Utilities of agents and payoffs of pairs.
+    Dcg,
 }
 
 impl Algorithm {
     /// All algorithms with the names users write; a name is also that of the options' section.
-    pub const NAMES: [(&'static str, Self); 2] = [("cg_cmarl", Self::CgCmarl), ("iql", Self::Iql)];
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("cg_cmarl", Self::CgCmarl),
+        ("iql", Self::Iql),
+        ("vdn", Self::Vdn),
+        ("qmix", Self::Qmix),
+        ("dcg", Self::Dcg),
+    ];
 
     /// The algorithm of a name.
     pub fn named(name: &str) -> Result<Self> {

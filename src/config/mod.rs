@@ -7,7 +7,7 @@ pub use algorithms::Algorithm;
 pub use presets::Preset;
 
 use crate::{
-    algorithm::{CgCmarlOptions, IqlOptions},
+    algorithm::{CgCmarlOptions, DcgOptions, IqlOptions, QmixOptions, VdnOptions},
     environment::spread_options::SimpleSpreadOptions,
     error::{Error, Result},
     evaluation::EvaluationOptions,
@@ -43,6 +43,15 @@ pub struct Config {
     /// IQL.
     #[serde(default)]
     pub iql: IqlOptions,
+    /// VDN.
+    #[serde(default)]
+    pub vdn: VdnOptions,
+    /// QMIX.
+    #[serde(default)]
+    pub qmix: QmixOptions,
+    /// DCG.
+    #[serde(default)]
+    pub dcg: DcgOptions,
     /// How the result is measured.
     pub evaluation: EvaluationOptions,
 }
@@ -62,6 +71,12 @@ struct Shown<'a> {
     cg_cmarl: Option<&'a CgCmarlOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     iql: Option<&'a IqlOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vdn: Option<&'a VdnOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qmix: Option<&'a QmixOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dcg: Option<&'a DcgOptions>,
     evaluation: &'a EvaluationOptions,
 }
 
@@ -77,6 +92,9 @@ impl Serialize for Config {
             environment: &self.environment,
             cg_cmarl: chosen(Algorithm::CgCmarl).then_some(&self.cg_cmarl),
             iql: chosen(Algorithm::Iql).then_some(&self.iql),
+            vdn: chosen(Algorithm::Vdn).then_some(&self.vdn),
+            qmix: chosen(Algorithm::Qmix).then_some(&self.qmix),
+            dcg: chosen(Algorithm::Dcg).then_some(&self.dcg),
             evaluation: &self.evaluation,
         };
         shown.serialize(serializer)

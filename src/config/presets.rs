@@ -2,7 +2,10 @@
 
 use super::{Algorithm, Config};
 use crate::{
-    algorithm::{CgCmarlOptions, ErrorKind, HeadKind, IqlOptions, NextAction},
+    algorithm::{
+        CgCmarlOptions, DcgOptions, ErrorKind, HeadKind, IqlOptions, NextAction, QmixOptions,
+        VdnOptions,
+    },
     coordination::Solver,
     environment::{
         observation::ObservationKind,
@@ -96,6 +99,9 @@ fn recipe(agents: usize) -> Config {
         environment,
         cg_cmarl,
         iql: IqlOptions::default(),
+        vdn: VdnOptions::default(),
+        qmix: QmixOptions::default(),
+        dcg: DcgOptions::default(),
         evaluation: EvaluationOptions::default(),
     }
 }

@@ -167,6 +167,7 @@ impl Model {
     /// Takes over how a changed configuration acts; what was trained stays.
     pub fn act_as(&mut self, config: &Config) {
         self.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
+        self.config.dcg.acting.clone_from(&config.dcg.acting);
     }
 
     /// Whether it plays at any multiplier; a baseline has the one trade-off it was trained with.
@@ -365,6 +366,9 @@ fn build_learner(
             Box::new(CgCmarl::new(&config.cg_cmarl, view, n_environments, total_steps, streams)?)
         }
         Algorithm::Iql => Box::new(config.iql.learner(spec, mixing, total_steps, streams)?),
+        Algorithm::Vdn => Box::new(config.vdn.learner(spec, mixing, total_steps, streams)?),
+        Algorithm::Qmix => Box::new(config.qmix.learner(spec, mixing, total_steps, streams)?),
+        Algorithm::Dcg => Box::new(config.dcg.learner(spec, mixing, total_steps, streams)?),
         Algorithm::Mappo => {
             let options = &config.mappo;
             Box::new(Mappo::new(options, view, n_environments, mixing, total_steps, streams)?)

@@ -5,15 +5,17 @@
 
 use cgcmarl::{
     algorithm::{Learner, Mappo, MappoLag, MappoLagOptions, PpoOptions, Setting},
+    config::Config,
     environment::{
         Environment, View, matrix_game::MatrixGame, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },
     episode::{Arena, Scene},
-    experiment::on_threads,
+    experiment::{End, Model, Session, Watch, on_threads, play},
     rng::Streams,
     training::{Training, TrainingOptions},
 };
+use serde_json::Value;
 
 /// A training in which `world` is played side by side.
 fn training(
@@ -157,7 +159,8 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn mappo_learns_to_spread() {
-    let mut training = mappo(&spread, (16, 60), &PpoOptions::default());
+    let options = PpoOptions { hidden: vec![32], ..PpoOptions::default() };
+    let mut training = mappo(&spread, (16, 60), &options);
     let mut returns = Vec::new();
     while !training.finished() {
         let line = training.round().unwrap().line;
@@ -165,4 +168,52 @@ fn mappo_learns_to_spread() {
     }
     let (first, last) = (returns[0], returns[returns.len() - 1]);
     assert!(last > first + 5.0, "{returns:?}");
+}
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
+}
+
+/// Trains with these settings, plays the model, and returns its label and the last line of metrics.
+fn smoke(settings: &str) -> (String, Value) {
+    let words = "total_steps=600 environments=8 hidden=[16] ".to_owned() + settings;
+    let pairs: Vec<_> = words.split(' ').filter_map(|word| word.split_once('=')).collect();
+    let pairs: Vec<_> = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let config = Config::resolve(None, &pairs).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let mut session = Session::start(config, Some(&path), folder.path()).unwrap();
+    assert_eq!(session.run(&mut Nobody).unwrap(), End::Finished, "{settings}");
+    let line = session.run_dir().metrics().unwrap().pop().unwrap();
+    let finite = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
+    assert!(line.as_object().unwrap().values().all(finite), "{settings}: {line}");
+    drop(session);
+    let model = Model::open(&path).unwrap();
+    let mut evaluation = model.config.evaluation.clone();
+    evaluation.episodes = 4;
+    let mut points = model.operating_points(&model.config.environment, &[]).unwrap();
+    let (label, policy) = (points[0].setting.label(), points[0].policy.as_mut());
+    play(&model.config.environment, &evaluation, &label, None, policy).unwrap();
+    (label, line)
+}
+
+#[test]
+fn both_train_and_play_from_a_configuration() {
+    for ratio in ["0", "0.3", "0.6"] {
+        let (label, line) = smoke(&format!("algorithm=mappo local_ratio={ratio} agents=4"));
+        assert_eq!((label, &line["updates"]), (format!("local_ratio={ratio}"), &3.0.into()));
+    }
+    for limit in ["0", "0.1", "0.5", "1"] {
+        let (label, line) = smoke(&format!("algorithm=mappo_lag cost_limit={limit} seed=2"));
+        assert_eq!(label, format!("cost_limit={limit}"));
+        for name in ["multiplier_collision", "episode_cost_collision", "violation_collision"] {
+            assert!(line[name].is_number(), "{name}: {line}");
+        }
+    }
+    smoke("algorithm=mappo physics=mpe2");
+    let (_, line) =
+        smoke("algorithm=mappo_lag constraints=[\"collision\",\"energy\"] cost_limit=[0.5,1.0]");
+    assert!(line["multiplier_energy"].as_f64().unwrap() > 0.0, "{line}");
 }

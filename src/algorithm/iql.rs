@@ -105,3 +105,40 @@ impl JointValue for Iql {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::q_checks::{assert_gradient, learned_action, pair_game, small_spread},
+        environment::{Environment, matrix_game::MatrixGame},
+    };
+
+    #[test]
+    fn the_gradient_agrees_with_finite_differences() {
+        let world = small_spread();
+        let mut options = IqlOptions::default();
+        options.network.hidden = vec![7, 5];
+        assert_gradient(&mut Iql::new(&options, world.view().spec()), world.view());
+    }
+
+    fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {
+        learned_action(game, |spec, learning, exploration| {
+            let options = IqlOptions { learning, exploration, ..IqlOptions::default() };
+            options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_game_that_adds_up_is_solved() {
+        let (first, second) = ([1.0, 3.0, 0.0], [0.5, -1.0, 2.0]);
+        let table: Vec<f32> = first.iter().flat_map(|a| second.map(|b| a + b)).collect();
+        assert_eq!(learned(|| pair_game(&table)), [1, 2]);
+    }
+
+    /// While the partner plays at random an action is worth its row's mean: −6⅓, −5⅔ and 1⅔.
+    #[test]
+    fn a_game_whose_best_action_is_surrounded_by_penalties_is_not() {
+        assert_eq!(learned(|| MatrixGame::climbing().unwrap()), [2, 2]);
+    }
+}

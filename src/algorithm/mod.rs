@@ -7,6 +7,7 @@ mod approximator;
 mod cg_cmarl;
 mod cg_cmarl_options;
 mod critic;
+mod dcg;
 mod exploration;
 mod head;
 mod iql;
@@ -15,13 +16,18 @@ mod mappo;
 mod mappo_lag;
 mod policy;
 mod ppo;
+#[cfg(test)]
+mod q_checks;
 mod q_learning;
+mod qmix;
 mod reference;
 mod rollout;
+mod row_network;
 mod softmax_policy;
 mod targets;
 mod td;
 mod two_head;
+mod vdn;
 mod weights;
 
 pub use actor::{Actor, Stage};
@@ -29,6 +35,7 @@ pub use agent_network::{AgentNetwork, AgentNetworkOptions};
 pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::CgCmarl;
 pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
+pub use dcg::{DcgNetworkOptions, DcgOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
 pub use iql::IqlOptions;
@@ -38,12 +45,14 @@ pub use mappo_lag::{MappoLag, MappoLagOptions};
 pub use policy::CgCmarlPolicy;
 pub use ppo::PpoOptions;
 pub use q_learning::{JointValue, Networks, QLearner, QLearningOptions};
+pub use qmix::{MixerOptions, QmixOptions};
 pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
 };
 pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
 pub use two_head::{NetworkOptions, TwoHead, TwoHeadWorkspace};
+pub use vdn::VdnOptions;
 
 use crate::{
     checkpoint::Checkpoint,

@@ -13,6 +13,12 @@ pub enum Algorithm {
     CgCmarl,
     /// Each agent learns for itself.
     Iql,
+    /// The sum of the agents' values.
+    Vdn,
+    /// A monotonic mixture of the agents' values.
+    Qmix,
+    /// Utilities of agents and payoffs of pairs.
+    Dcg,
     /// Proximal policy optimisation with a centralised critic.
     Mappo,
     /// The same with a cost limit and a learned multiplier.
@@ -21,9 +27,12 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All algorithms with the names users write; a name is also that of the options' section.
-    pub const NAMES: [(&'static str, Self); 4] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("cg_cmarl", Self::CgCmarl),
         ("iql", Self::Iql),
+        ("vdn", Self::Vdn),
+        ("qmix", Self::Qmix),
+        ("dcg", Self::Dcg),
         ("mappo", Self::Mappo),
         ("mappo_lag", Self::MappoLag),
     ];

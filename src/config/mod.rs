@@ -7,7 +7,10 @@ pub use algorithms::Algorithm;
 pub use presets::Preset;
 
 use crate::{
-    algorithm::{CgCmarlOptions, IqlOptions, MappoLagOptions, PpoOptions},
+    algorithm::{
+        CgCmarlOptions, DcgOptions, IqlOptions, MappoLagOptions, PpoOptions, QmixOptions,
+        VdnOptions,
+    },
     environment::spread_options::SimpleSpreadOptions,
     error::{Error, Result},
     evaluation::EvaluationOptions,
@@ -43,6 +46,15 @@ pub struct Config {
     /// IQL.
     #[serde(default)]
     pub iql: IqlOptions,
+    /// VDN.
+    #[serde(default)]
+    pub vdn: VdnOptions,
+    /// QMIX.
+    #[serde(default)]
+    pub qmix: QmixOptions,
+    /// DCG.
+    #[serde(default)]
+    pub dcg: DcgOptions,
     /// MAPPO.
     #[serde(default)]
     pub mappo: PpoOptions,
@@ -69,6 +81,12 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     iql: Option<&'a IqlOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    vdn: Option<&'a VdnOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qmix: Option<&'a QmixOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dcg: Option<&'a DcgOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     mappo: Option<&'a PpoOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mappo_lag: Option<&'a MappoLagOptions>,
@@ -87,6 +105,9 @@ impl Serialize for Config {
             environment: &self.environment,
             cg_cmarl: chosen(Algorithm::CgCmarl).then_some(&self.cg_cmarl),
             iql: chosen(Algorithm::Iql).then_some(&self.iql),
+            vdn: chosen(Algorithm::Vdn).then_some(&self.vdn),
+            qmix: chosen(Algorithm::Qmix).then_some(&self.qmix),
+            dcg: chosen(Algorithm::Dcg).then_some(&self.dcg),
             mappo: chosen(Algorithm::Mappo).then_some(&self.mappo),
             mappo_lag: chosen(Algorithm::MappoLag).then_some(&self.mappo_lag),
             evaluation: &self.evaluation,

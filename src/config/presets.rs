@@ -3,7 +3,8 @@
 use super::{Algorithm, Config};
 use crate::{
     algorithm::{
-        CgCmarlOptions, ErrorKind, HeadKind, IqlOptions, MappoLagOptions, NextAction, PpoOptions,
+        CgCmarlOptions, DcgOptions, ErrorKind, HeadKind, IqlOptions, MappoLagOptions, NextAction,
+        PpoOptions, QmixOptions, VdnOptions,
     },
     coordination::Solver,
     environment::{
@@ -106,6 +107,9 @@ fn recipe(agents: usize) -> Config {
         environment,
         cg_cmarl,
         iql: IqlOptions::default(),
+        vdn: VdnOptions::default(),
+        qmix: QmixOptions::default(),
+        dcg: DcgOptions::default(),
         mappo: PpoOptions::default(),
         mappo_lag: MappoLagOptions::default(),
         evaluation: EvaluationOptions::default(),

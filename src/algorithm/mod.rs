@@ -1,28 +1,58 @@
 //! The contract shared by CG-CMARL and the baselines, and the algorithms themselves.
 
 mod actor;
+mod agent_network;
+mod agent_rows;
+mod approximator;
 mod cg_cmarl;
 mod cg_cmarl_options;
+mod critic;
+mod dcg;
 mod exploration;
 mod head;
+mod iql;
+mod joint_batch;
+mod mappo;
+mod mappo_lag;
 mod policy;
+mod ppo;
+#[cfg(test)]
+mod q_checks;
+mod q_learning;
+mod qmix;
 mod reference;
+mod rollout;
+mod row_network;
+mod softmax_policy;
 mod targets;
 mod td;
 mod two_head;
+mod vdn;
+mod weights;
 
 pub use actor::{Actor, Stage};
+pub use agent_network::{AgentNetwork, AgentNetworkOptions};
+pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::CgCmarl;
 pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
+pub use dcg::{DcgNetworkOptions, DcgOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
+pub use iql::IqlOptions;
+pub use joint_batch::JointBatch;
+pub use mappo::Mappo;
+pub use mappo_lag::{MappoLag, MappoLagOptions};
 pub use policy::CgCmarlPolicy;
+pub use ppo::PpoOptions;
+pub use q_learning::{JointValue, Networks, QLearner, QLearningOptions};
+pub use qmix::{MixerOptions, QmixOptions};
 pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
 };
 pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
 pub use two_head::{NetworkOptions, TwoHead, TwoHeadWorkspace};
+pub use vdn::VdnOptions;
 
 use crate::{
     checkpoint::Checkpoint,
@@ -70,4 +100,23 @@ pub enum Setting {
     MixingRatio(f32),
     /// MAPPO-Lagrangian: the cost allowed in training; its multiplier is frozen in the actor.
     CostLimit(f32),
+}
+
+impl Setting {
+    /// How reports call it.
+    pub fn label(self) -> String {
+        match self {
+            Self::Multiplier(multiplier) => format!("λ={multiplier}"),
+            Self::MixingRatio(ratio) => format!("local_ratio={ratio}"),
+            Self::CostLimit(limit) => format!("cost_limit={limit}"),
+        }
+    }
+
+    /// The multiplier, where there is one; through text, so that 0.05 stays 0.05 in double precision.
+    pub fn multiplier(self) -> Option<f64> {
+        match self {
+            Self::Multiplier(multiplier) => multiplier.to_string().parse().ok(),
+            Self::MixingRatio(_) | Self::CostLimit(_) => None,
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Named sets of defaults: ours, the paper's architecture trained our way, and the paper's table.
 
-use super::Config;
+use super::{Algorithm, Config};
 use crate::{
-    algorithm::{CgCmarlOptions, ErrorKind, HeadKind, NextAction},
+    algorithm::{
+        CgCmarlOptions, DcgOptions, ErrorKind, HeadKind, IqlOptions, MappoLagOptions, NextAction,
+        PpoOptions, QmixOptions, VdnOptions,
+    },
     coordination::Solver,
     environment::{
         observation::ObservationKind,
@@ -15,6 +18,9 @@ use crate::{
     training::TrainingOptions,
 };
 use serde::{Deserialize, Serialize};
+
+/// Episodes that an on-policy learner plays between updates, for their gradient to be worth a step.
+const ON_POLICY_ENVIRONMENTS: usize = 32;
 
 /// A named set of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +62,24 @@ impl Preset {
         }
         config
     }
+
+    /// The configuration of an algorithm for a team size; only CG-CMARL has presets.
+    pub(super) fn config_of(self, algorithm: Algorithm, agents: usize) -> Result<Config> {
+        if algorithm == Algorithm::CgCmarl {
+            return Ok(self.config(agents));
+        }
+        if self != Self::Default {
+            let name = Self::NAMES.iter().find(|(_, preset)| *preset == self).map_or("", |p| p.0);
+            let reason = format!("presets are for cg_cmarl; {} has none", algorithm.name());
+            return Err(Error::setting("preset", name, reason));
+        }
+        let mut config =
+            Config { algorithm, cg_cmarl: CgCmarlOptions::default(), ..recipe(agents) };
+        if matches!(algorithm, Algorithm::Mappo | Algorithm::MappoLag) {
+            config.training.environments = ON_POLICY_ENVIRONMENTS;
+        }
+        Ok(config)
+    }
 }
 
 /// What learns well; the numbers by team size are explained in docs/results.md.
@@ -76,11 +100,18 @@ fn recipe(agents: usize) -> Config {
     environment.observation.occupancy = true;
     Config {
         preset: Preset::Default,
+        algorithm: Algorithm::CgCmarl,
         seed: 1,
         start_from: None,
         training,
         environment,
         cg_cmarl,
+        iql: IqlOptions::default(),
+        vdn: VdnOptions::default(),
+        qmix: QmixOptions::default(),
+        dcg: DcgOptions::default(),
+        mappo: PpoOptions::default(),
+        mappo_lag: MappoLagOptions::default(),
         evaluation: EvaluationOptions::default(),
     }
 }

@@ -1,4 +1,4 @@
-//! `evaluate`: one trained model at one multiplier.
+//! `evaluate`: one trained model at one multiplier, or a baseline at its own trade-off.
 
 use super::{
     output::{self, OutputFormat, print},
@@ -32,9 +32,9 @@ pub(crate) struct EvaluateArgs {
     run: PathBuf,
     /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
-    /// Weight of the constraints
-    #[arg(long, default_value_t = 1.0)]
-    multiplier: f32,
+    /// Weight of the constraints; a baseline has none [default: 1]
+    #[arg(long)]
+    multiplier: Option<f32>,
     /// Episodes to play [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
@@ -60,23 +60,26 @@ pub(crate) struct EvaluateArgs {
 
 /// Plays and prints, or exports a decision.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+    let multiplier = args.multiplier.unwrap_or(1.0);
     anyhow::ensure!(
-        args.multiplier.is_finite() && args.multiplier >= 0.0,
-        "invalid value for `--multiplier`: {} (must be zero or more)",
-        args.multiplier
+        multiplier.is_finite() && multiplier >= 0.0,
+        "invalid value for `--multiplier`: {multiplier} (must be zero or more)"
     );
     let mut model = Model::open(&args.run)?;
+    if args.multiplier.is_some() {
+        refuse_baseline(&model, "--multiplier")?;
+    }
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
-    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
+    model.act_as(&config);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     if let Some(file) = &args.export_uai {
+        refuse_baseline(&model, "--export-uai")?;
         return export(args, &model, &config, file);
     }
     let score = on_threads(output::threads(args.threads), || {
-        let mut points = model.operating_points(&config.environment, &[args.multiplier])?;
-        let label = format!("λ={}", args.multiplier);
-        let multiplier = args.multiplier.to_string().parse().ok();
+        let mut points = model.operating_points(&config.environment, &[multiplier])?;
+        let (label, multiplier) = (points[0].setting.label(), points[0].setting.multiplier());
         let policy = points[0].policy.as_mut();
         play(&config.environment, &config.evaluation, &label, multiplier, policy)
     })??;
@@ -85,6 +88,17 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses an option that only a model with multipliers understands.
+pub(crate) fn refuse_baseline(model: &Model, option: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        model.has_multipliers(),
+        "`{option}` needs a cg_cmarl run; {} was trained with {}, which has the one trade-off it was trained for",
+        model.run.path().display(),
+        model.config.algorithm.name()
+    );
+    Ok(())
 }
 
 /// Writes one decision for other solvers.
@@ -103,7 +117,8 @@ fn export(
             format!("invalid value for `--decision`: {} (write EPISODE:STEP)", args.decision)
         })?;
     let start_seed = config.evaluation.start_seed;
-    let decision = model.decision(&config.environment, start_seed, args.multiplier, place)?;
+    let multiplier = args.multiplier.unwrap_or(1.0);
+    let decision = model.decision(&config.environment, start_seed, multiplier, place)?;
     anyhow::ensure!(!file.exists(), "{shown} exists already; choose another name");
     let mut text = Vec::new();
     write_log_uai(&decision.graph, &decision.tables, &mut text)?;

@@ -1,0 +1,384 @@
+//! DCG (Böhmer et al.): utilities of agents and payoffs of pairs, maximised by message passing.
+//!
+//! h_i = encoder(o_i); Q(a) = 1/N Σ_i u(h_i)\[a_i\] + 1/E Σ_(i,j) ½ (p(h_i, h_j)\[a_i, a_j\] +
+//! p(h_j, h_i)\[a_j, a_i\]). The coordinator finds the best joint action; the loss is the mean of
+//! ½ (Q(a) − r − γ Q̄(a'))², one error for the whole team.
+
+use super::{
+    Setting,
+    actor::refit,
+    agent_rows::{agent_row_width, write_agent_rows},
+    joint_batch::JointBatch,
+    q_learning::{JointValue, Networks, QLearner, QLearningOptions, squared, usual_exploration},
+    row_network::RowNetwork,
+};
+use crate::{
+    coordination::{Coordinator, FactorTables, Solver, SolverOptions},
+    environment::{Spec, View},
+    episode::Scene,
+    error::{Error, Result},
+    graph::{CoordinationGraph, JointAction},
+    nn::{Layout, Mlp},
+    rng::Streams,
+    schedule::Linear,
+};
+use serde::{Deserialize, Serialize};
+
+/// The shape of the networks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DcgNetworkOptions {
+    /// Widths of the encoder's layers.
+    pub hidden: Vec<usize>,
+    /// Widths of the hidden layers of the pairs' network.
+    pub pair_hidden: Vec<usize>,
+    /// Rank of a pair's payoff table; 0 for one output per joint action.
+    pub rank: usize,
+    /// Whether an agent also sees its own number.
+    pub identity: bool,
+}
+
+impl Default for DcgNetworkOptions {
+    fn default() -> Self {
+        Self { hidden: vec![128, 64], pair_hidden: vec![64], rank: 4, identity: true }
+    }
+}
+
+/// The options of DCG.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DcgOptions {
+    /// The networks.
+    pub network: DcgNetworkOptions,
+    /// The learning rule.
+    pub learning: QLearningOptions,
+    /// Share of actions drawn at random, by environment steps.
+    pub exploration: Linear,
+    /// The coordinator of training.
+    pub coordination: SolverOptions,
+    /// The coordinator of the trained policy.
+    pub acting: SolverOptions,
+}
+
+impl Default for DcgOptions {
+    fn default() -> Self {
+        let solver = Solver::MaxSum;
+        Self {
+            network: DcgNetworkOptions::default(),
+            learning: QLearningOptions::default(),
+            exploration: usual_exploration(),
+            coordination: SolverOptions { solver, tolerance: 1e-3, ..SolverOptions::default() },
+            acting: SolverOptions::default(),
+        }
+    }
+}
+
+impl DcgOptions {
+    /// A fresh learner.
+    pub fn learner(
+        &self,
+        spec: &Spec,
+        setting: Setting,
+        total_steps: u64,
+        streams: Streams,
+    ) -> Result<QLearner> {
+        if spec.region_size != 2 {
+            let reason = "dcg couples agents in pairs";
+            return Err(Error::setting(
+                "regions",
+                format!("{} agents each", spec.region_size),
+                reason,
+            ));
+        }
+        if self.network.hidden.is_empty() {
+            return Err(Error::setting("hidden", "[]", "needs at least one layer"));
+        }
+        let value = Box::new(Dcg::new(self, spec));
+        let Self { learning, exploration, .. } = self;
+        QLearner::new(value, learning, *exploration, (spec, setting), total_steps, streams)
+    }
+}
+
+struct Dcg {
+    options: DcgOptions,
+    spec: Spec,
+    layout: Layout,
+    encoder: RowNetwork,
+    utility: RowNetwork,
+    payoff: RowNetwork,
+    coordinator: Box<dyn Coordinator>,
+    graph: CoordinationGraph,
+    tables: FactorTables,
+    fitted: usize,
+    joint: JointAction,
+    /// Encoder rows of both members of every pair of every state, and where each state's begin.
+    pairs: Vec<[usize; 2]>,
+    starts: Vec<usize>,
+    next_actions: Vec<usize>,
+    values: Vec<f32>,
+    next_values: Vec<f32>,
+}
+
+impl Dcg {
+    fn new(options: &DcgOptions, spec: &Spec) -> Self {
+        let DcgNetworkOptions { hidden, pair_hidden, rank, identity } = &options.network;
+        let n = spec.n_actions;
+        let n_features = hidden[hidden.len() - 1];
+        let n_terms = if *rank == 0 { n * n } else { 2 * rank * n };
+        let encoder = [&[agent_row_width(spec, *identity)], &hidden[..]].concat();
+        let pair = [&[2 * n_features], &pair_hidden[..], &[n_terms]].concat();
+        let mut layout = Layout::default();
+        let encoder = RowNetwork::new(Mlp::new(&mut layout, "encoder", &encoder, true));
+        let utility = RowNetwork::new(Mlp::new(&mut layout, "utility", &[n_features, n], false));
+        let payoff = RowNetwork::new(Mlp::new(&mut layout, "payoff", &pair, false));
+        let graph = CoordinationGraph::complete(spec.n_agents);
+        Self {
+            coordinator: options.coordination.build(),
+            tables: FactorTables::zeros(&graph, n),
+            fitted: graph.n_regions(),
+            options: options.clone(),
+            spec: spec.clone(),
+            layout,
+            encoder,
+            utility,
+            payoff,
+            graph,
+            joint: Vec::new(),
+            pairs: Vec::new(),
+            starts: Vec::new(),
+            next_actions: Vec::new(),
+            values: Vec::new(),
+            next_values: Vec::new(),
+        }
+    }
+
+    /// Fills the utilities and the terms of every pair, in both orders of its members.
+    fn forward(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
+        let Self { encoder, utility, payoff, pairs, starts, graph, .. } = self;
+        write_agent_rows(view, states, self.options.network.identity, &mut encoder.input);
+        encoder.forward(parameters);
+        utility.input.clone_from(&encoder.output);
+        utility.forward(parameters);
+        pairs.clear();
+        starts.clear();
+        starts.push(0);
+        for (state, row) in states.chunks_exact(self.spec.state_width).enumerate() {
+            view.graph(row, graph);
+            let first = state * self.spec.n_agents;
+            pairs.extend(graph.regions().map(|pair| [first + pair[0], first + pair[1]]));
+            starts.push(pairs.len());
+        }
+        let width = encoder.mlp.n_outputs();
+        let features = |row: usize| &encoder.output[row * width..][..width];
+        payoff.input.clear();
+        for &[i, j] in &*pairs {
+            for row in [i, j, j, i] {
+                payoff.input.extend_from_slice(features(row));
+            }
+        }
+        payoff.forward(parameters);
+    }
+
+    /// The outputs of a pair in one of its orders.
+    fn terms(&self, pair: usize, reversed: usize) -> &[f32] {
+        let width = self.payoff.mlp.n_outputs();
+        &self.payoff.output[(2 * pair + reversed) * width..][..width]
+    }
+
+    /// The payoff of one joint action of a pair: an output, or a sum of products of outputs.
+    fn payoff(&self, terms: &[f32], a: usize, b: usize) -> f32 {
+        let n = self.spec.n_actions;
+        match self.options.network.rank {
+            0 => terms[a * n + b],
+            rank => (0..rank).map(|k| terms[k * n + a] * terms[(rank + k) * n + b]).sum(),
+        }
+    }
+
+    /// Writes the best joint action of one state, after [`Self::forward`].
+    fn coordinate(&mut self, view: &dyn View, states: &[f32], state: usize) {
+        let Spec { n_agents, n_actions: n, state_width, .. } = self.spec;
+        view.graph(&states[state * state_width..][..state_width], &mut self.graph);
+        refit(&mut self.tables, &mut self.fitted, &self.graph);
+        let mut tables = std::mem::take(&mut self.tables);
+        let utilities = self.utility.output[state * n_agents * n..].chunks_exact(n);
+        for (agent, utilities) in (0..n_agents).zip(utilities) {
+            let cells = tables.agent_mut(agent).iter_mut().zip(utilities);
+            cells.for_each(|(cell, utility)| *cell = utility / n_agents as f32);
+        }
+        let range = self.starts[state]..self.starts[state + 1];
+        let share = 0.5 / range.len().max(1) as f32;
+        for (region, pair) in range.enumerate() {
+            let (forth, back) = (self.terms(pair, 0), self.terms(pair, 1));
+            let cells = tables.region_mut(region).iter_mut().enumerate();
+            for (entry, cell) in cells {
+                let (a, b) = (entry / n, entry % n);
+                *cell = share * (self.payoff(forth, a, b) + self.payoff(back, b, a));
+            }
+        }
+        self.coordinator.coordinate(&self.graph, &tables, &mut self.joint);
+        self.tables = tables;
+    }
+
+    /// The team's value of one joint action in one state.
+    fn value(&self, state: usize, actions: &[usize]) -> f32 {
+        let Spec { n_agents, n_actions: n, .. } = self.spec;
+        let first = state * n_agents;
+        let alone: f32 = (0..n_agents)
+            .map(|agent| self.utility.output[(first + agent) * n + actions[agent]])
+            .sum();
+        let range = self.starts[state]..self.starts[state + 1];
+        let share = 0.5 / range.len().max(1) as f32;
+        let together = range.map(|pair| {
+            let [a, b] = self.pairs[pair].map(|row| actions[row - first]);
+            self.payoff(self.terms(pair, 0), a, b) + self.payoff(self.terms(pair, 1), b, a)
+        });
+        alone / n_agents as f32 + share * together.sum::<f32>()
+    }
+
+    /// Adds the gradient of every team value, after [`Self::forward`] of the same states.
+    fn backward(&mut self, parameters: &[f32], actions: &[usize], d: &[f32], gradient: &mut [f32]) {
+        let Spec { n_agents, n_actions: n, .. } = self.spec;
+        let mut d_utility = std::mem::take(&mut self.utility.d_output);
+        let mut d_payoff = std::mem::take(&mut self.payoff.d_output);
+        d_utility.clear();
+        d_utility.resize(self.utility.output.len(), 0.0);
+        d_payoff.clear();
+        d_payoff.resize(self.payoff.output.len(), 0.0);
+        let width = self.payoff.mlp.n_outputs();
+        for (state, &d) in d.iter().enumerate() {
+            for row in state * n_agents..(state + 1) * n_agents {
+                d_utility[row * n + actions[row]] = d / n_agents as f32;
+            }
+            let range = self.starts[state]..self.starts[state + 1];
+            let share = 0.5 * d / range.len().max(1) as f32;
+            for pair in range {
+                let [a, b] = self.pairs[pair].map(|row| actions[row]);
+                for (reversed, a, b) in [(0, a, b), (1, b, a)] {
+                    let cells = &mut d_payoff[(2 * pair + reversed) * width..][..width];
+                    self.spread(self.terms(pair, reversed), (a, b), share, cells);
+                }
+            }
+        }
+        (self.utility.d_output, self.payoff.d_output) = (d_utility, d_payoff);
+        self.utility.backward(parameters, gradient, true);
+        self.payoff.backward(parameters, gradient, true);
+        let Self { encoder, utility, payoff, pairs, .. } = self;
+        encoder.d_output.clone_from(&utility.d_input);
+        let n_features = encoder.mlp.n_outputs();
+        let rows = pairs.iter().flat_map(|&[i, j]| [i, j, j, i]);
+        for (row, d) in rows.zip(payoff.d_input.chunks_exact(n_features)) {
+            let sums = &mut encoder.d_output[row * n_features..][..n_features];
+            sums.iter_mut().zip(d).for_each(|(sum, d)| *sum += d);
+        }
+        encoder.backward(parameters, gradient, false);
+    }
+
+    /// Writes the gradient of the terms of one payoff.
+    fn spread(&self, terms: &[f32], (a, b): (usize, usize), d: f32, d_terms: &mut [f32]) {
+        let (n, rank) = (self.spec.n_actions, self.options.network.rank);
+        if rank == 0 {
+            d_terms[a * n + b] = d;
+        }
+        for k in 0..rank {
+            let (first, second) = (k * n + a, (rank + k) * n + b);
+            d_terms[first] = d * terms[second];
+            d_terms[second] = d * terms[first];
+        }
+    }
+}
+
+impl JointValue for Dcg {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
+        self.forward(parameters, scene.view, scene.states);
+        for (state, action) in actions.iter_mut().enumerate() {
+            self.coordinate(scene.view, scene.states, state);
+            action.clone_from(&self.joint);
+        }
+    }
+
+    fn learn(
+        &mut self,
+        networks: Networks<'_>,
+        view: &dyn View,
+        batch: &JointBatch,
+        gradient: &mut [f32],
+    ) -> f32 {
+        let n_agents = self.spec.n_agents;
+        self.forward(networks.online, view, &batch.afters);
+        let mut next_actions = std::mem::take(&mut self.next_actions);
+        next_actions.clear();
+        for state in 0..batch.len() {
+            self.coordinate(view, &batch.afters, state);
+            next_actions.extend_from_slice(&self.joint);
+        }
+        self.forward(networks.target, view, &batch.afters);
+        let mut next_values = std::mem::take(&mut self.next_values);
+        next_values.clear();
+        let chosen = next_actions.chunks_exact(n_agents).enumerate();
+        next_values.extend(chosen.map(|(state, actions)| self.value(state, actions)));
+        self.forward(networks.online, view, &batch.states);
+        let mut d_values = std::mem::take(&mut self.values);
+        d_values.clear();
+        let share = 1.0 / batch.len() as f32;
+        let mut sum = 0.0;
+        for (state, actions) in batch.actions.chunks_exact(n_agents).enumerate() {
+            let (reward, discount) = (batch.team_reward(state), batch.discounts[state]);
+            let value = self.value(state, actions);
+            let (loss, error) = squared(value, reward, discount, next_values[state]);
+            sum += share * loss;
+            d_values.push(share * error);
+        }
+        self.backward(networks.online, &batch.actions, &d_values, gradient);
+        (self.next_actions, self.next_values, self.values) = (next_actions, next_values, d_values);
+        sum
+    }
+
+    fn policy(&self) -> Box<dyn JointValue> {
+        let mut policy = Self::new(&self.options, &self.spec);
+        policy.coordinator = self.options.acting.build();
+        Box::new(policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::q_checks::{assert_gradient, learned_action, small_spread},
+        environment::{Environment, matrix_game::MatrixGame},
+    };
+
+    fn options(rank: usize) -> DcgOptions {
+        let mut options = DcgOptions::default();
+        options.network =
+            DcgNetworkOptions { hidden: vec![6], pair_hidden: vec![5], rank, identity: true };
+        options
+    }
+
+    #[test]
+    fn the_gradient_agrees_with_finite_differences() {
+        let world = small_spread();
+        for rank in [0, 2] {
+            assert_gradient(&mut Dcg::new(&options(rank), world.view().spec()), world.view());
+        }
+    }
+
+    #[test]
+    fn a_game_whose_best_action_is_surrounded_by_penalties_is_solved() {
+        for rank in [0, 3] {
+            let learned = learned_action(
+                || MatrixGame::climbing().unwrap(),
+                |spec, learning, exploration| {
+                    let mut options = DcgOptions { learning, exploration, ..DcgOptions::default() };
+                    options.network.rank = rank;
+                    options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
+                },
+            );
+            assert_eq!(learned, [0, 0], "rank {rank}");
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The formulas of proximal policy optimisation: advantages, losses with their gradients, value scale.
+
+use crate::{
+    error::{Error, Result},
+    nn::AdamOptions,
+    rng::Rng,
+};
+use serde::{Deserialize, Serialize};
+
+/// The options that MAPPO and MAPPO-Lagrangian share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PpoOptions {
+    /// Widths of the hidden layers, of the actor and of each critic.
+    pub hidden: Vec<usize>,
+    /// Whether an agent also sees its own number, so that agents can take roles.
+    pub identity: bool,
+    /// Discount.
+    pub gamma: f32,
+    /// Weight of later errors in an advantage: 0 trusts the critic, 1 the rewards.
+    pub gae_lambda: f32,
+    /// How far a probability may move from the one acted with before its gain stops counting.
+    pub clip: f32,
+    /// Weight of the policy's entropy.
+    pub entropy: f32,
+    /// Adam's learning rate of the actor at the start.
+    pub lr: f32,
+    /// Adam's learning rate of the critics at the start.
+    pub critic_lr: f32,
+    /// Share of both that is left at the end of training; they fall in a straight line.
+    pub lr_final_share: f32,
+    /// Passes over each round of episodes.
+    pub epochs: usize,
+    /// Mini-batches that each pass is cut into.
+    pub minibatches: usize,
+    /// Longer gradients are shortened to this length.
+    pub max_grad_norm: f32,
+    /// Share of a round in the running mean and spread of the returns.
+    pub value_rate: f32,
+    /// Adam's other constants.
+    pub adam: AdamOptions,
+}
+
+impl Default for PpoOptions {
+    fn default() -> Self {
+        Self {
+            hidden: vec![64, 64],
+            identity: true,
+            gamma: 0.95,
+            gae_lambda: 0.95,
+            clip: 0.2,
+            entropy: 0.01,
+            lr: 7e-4,
+            critic_lr: 1e-3,
+            lr_final_share: 0.05,
+            epochs: 10,
+            minibatches: 2,
+            max_grad_norm: 0.5,
+            value_rate: 0.02,
+            adam: AdamOptions { epsilon: 1e-5, ..AdamOptions::default() },
+        }
+    }
+}
+
+impl PpoOptions {
+    /// Refuses what cannot work.
+    pub(super) fn validate(&self) -> Result<()> {
+        let share = |key: &str, value: f32| match (0.0..=1.0).contains(&value) {
+            true => Ok(()),
+            false => Err(Error::setting(key, value, "must be from 0 to 1")),
+        };
+        let positive = |key: &str, value: f32| match value > 0.0 && value.is_finite() {
+            true => Ok(()),
+            false => Err(Error::setting(key, value, "must be positive")),
+        };
+        if !(0.0..1.0).contains(&self.gamma) {
+            return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
+        }
+        share("gae_lambda", self.gae_lambda)?;
+        share("lr_final_share", self.lr_final_share)?;
+        positive("clip", self.clip)?;
+        positive("lr", self.lr)?;
+        positive("critic_lr", self.critic_lr)?;
+        positive("max_grad_norm", self.max_grad_norm)?;
+        positive("value_rate", self.value_rate)?;
+        share("value_rate", self.value_rate)?;
+        positive("epochs", self.epochs as f32)?;
+        positive("minibatches", self.minibatches as f32)?;
+        if !(self.entropy >= 0.0 && self.entropy.is_finite()) {
+            return Err(Error::setting("entropy", self.entropy, "must not be negative"));
+        }
+        if self.hidden.contains(&0) {
+            let value = format!("{:?}", self.hidden);
+            return Err(Error::setting("hidden", value, "every layer needs a width"));
+        }
+        Ok(())
+    }
+
+    /// The share of the learning rates at a moment of training.
+    pub(super) fn lr_share(&self, steps: u64, total_steps: u64) -> f32 {
+        let progress = (steps as f64 / total_steps.max(1) as f64).min(1.0) as f32;
+        1.0 + (self.lr_final_share - 1.0) * progress
+    }
+}
+
+/// Generalised advantages of one trajectory: δ = r + γV′ − V, A = δ + γλA′.
+///
+/// `last_value` is what the state after the last step is worth: zero at a true end.
+pub(super) fn gae(
+    rewards: &[f32],
+    values: &[f32],
+    last_value: f32,
+    gamma: f32,
+    lambda: f32,
+    advantages: &mut [f32],
+) {
+    let (mut next_value, mut next_advantage) = (last_value, 0.0);
+    for time in (0..rewards.len()).rev() {
+        let error = rewards[time] + gamma * next_value - values[time];
+        next_advantage = error + gamma * lambda * next_advantage;
+        next_value = values[time];
+        advantages[time] = next_advantage;
+    }
+}
+
+/// Shifts and scales the numbers at some places to mean zero and spread one.
+pub(super) fn normalise(values: &mut [f32], places: &[usize]) {
+    let kept = || places.iter().map(|&place| f64::from(values[place]));
+    let (mean, spread) = moments(kept);
+    let scale = 1.0 / (spread + 1e-8);
+    for &place in places {
+        values[place] = ((f64::from(values[place]) - mean) * scale) as f32;
+    }
+}
+
+/// Mean and spread.
+fn moments<I: ExactSizeIterator<Item = f64>>(values: impl Fn() -> I) -> (f64, f64) {
+    let n = values().len().max(1) as f64;
+    let mean = values().sum::<f64>() / n;
+    let square = values().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+    (mean, square.sqrt())
+}
+
+/// Brings places into a random order (Fisher-Yates).
+pub(super) fn shuffle(places: &mut [usize], rng: &mut Rng) {
+    for last in (1..places.len()).rev() {
+        places.swap(last, rng.below(last + 1));
+    }
+}
+
+/// The error that stops a training whose report holds a number that is not finite.
+pub(super) fn diverged(step: u64, report: &[(String, f32)]) -> Option<Error> {
+    let (what, value) = report.iter().find(|(_, value)| !value.is_finite())?;
+    Some(Error::Diverged { step, what: what.clone(), value: *value })
+}
+
+/// Replaces logits by log-probabilities.
+pub(super) fn log_softmax(logits: &mut [f32]) {
+    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
+    let shift = largest + sum.ln();
+    logits.iter_mut().for_each(|logit| *logit -= shift);
+}
+
+/// Draws an action by its log-probability.
+pub(super) fn draw(log_probabilities: &[f32], rng: &mut Rng) -> usize {
+    let mut left = rng.uniform() as f32;
+    for (action, log_probability) in log_probabilities.iter().enumerate() {
+        left -= log_probability.exp();
+        if left < 0.0 {
+            return action;
+        }
+    }
+    log_probabilities.len() - 1
+}
+
+/// What one row of the policy's loss looks back on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deed {
+    /// What was done.
+    pub(super) action: usize,
+    /// Its log-probability when it was done.
+    pub(super) log_probability: f32,
+    /// How much better than expected it went.
+    pub(super) advantage: f32,
+}
+
+/// Clipped surrogate with entropy: −min(ρA, clip(ρ, 1−ε, 1+ε)A) − βH of the action probabilities
+/// given by `logits`; writes the gradient and returns the loss and the entropy.
+pub(super) fn policy_loss(
+    logits: &[f32],
+    deed: Deed,
+    clip: f32,
+    entropy_weight: f32,
+    d_logits: &mut [f32],
+) -> (f32, f32) {
+    // The gradient's place holds the log-probabilities until each is needed for the last time.
+    d_logits.copy_from_slice(logits);
+    log_softmax(d_logits);
+    let entropy: f32 = -d_logits.iter().map(|log_p| log_p.exp() * log_p).sum::<f32>();
+    let ratio = (d_logits[deed.action] - deed.log_probability).exp();
+    let clipped = ratio.clamp(1.0 - clip, 1.0 + clip);
+    let (free, bound) = (ratio * deed.advantage, clipped * deed.advantage);
+    let d_log_probability = if free <= bound { -free } else { 0.0 };
+    for (action, cell) in d_logits.iter_mut().enumerate() {
+        let (log_p, p) = (*cell, cell.exp());
+        let chosen = if action == deed.action { 1.0 } else { 0.0 };
+        *cell = d_log_probability * (chosen - p) + entropy_weight * p * (log_p + entropy);
+    }
+    (-free.min(bound) - entropy_weight * entropy, entropy)
+}
+
+/// Half the squared error of a value; its gradient and the loss.
+pub(super) fn value_loss(value: f32, target: f32) -> (f32, f32) {
+    let error = value - target;
+    (error, 0.5 * error * error)
+}
+
+/// Running mean and spread of the returns, so that critics learn numbers of the order of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ValueScale {
+    mean: f64,
+    square: f64,
+    weight: f64,
+}
+
+impl ValueScale {
+    /// Takes the returns of a round into account, which stand at some places.
+    pub(super) fn follow(&mut self, returns: &[f32], places: &[usize], rate: f32) {
+        let (mean, spread) = moments(|| places.iter().map(|&place| f64::from(returns[place])));
+        let rate = f64::from(rate);
+        self.mean += rate * (mean - self.mean);
+        self.square += rate * (spread * spread + mean * mean - self.square);
+        self.weight += rate * (1.0 - self.weight);
+    }
+
+    /// Mean and spread; 0 and 1 before the first round.
+    pub(super) fn moments(&self) -> (f64, f64) {
+        if self.weight == 0.0 {
+            return (0.0, 1.0);
+        }
+        // Dividing by the weight takes the start at zero out of the averages.
+        let (mean, square) = (self.mean / self.weight, self.square / self.weight);
+        (mean, (square - mean * mean).max(1e-4).sqrt())
+    }
+
+    /// A return as the critic learns it.
+    pub(super) fn shrink(&self, value: f32) -> f32 {
+        let (mean, spread) = self.moments();
+        ((f64::from(value) - mean) / spread) as f32
+    }
+
+    /// What the critic says, as a return.
+    pub(super) fn grow(&self, value: f32) -> f32 {
+        let (mean, spread) = self.moments();
+        (mean + spread * f64::from(value)) as f32
+    }
+
+    /// PopArt: changes a last layer so that its outputs mean under `self` what they meant `before`.
+    pub(super) fn preserve(&self, before: &Self, weight: &mut [f32], bias: &mut [f32]) {
+        let ((old_mean, old_spread), (mean, spread)) = (before.moments(), self.moments());
+        let ratio = old_spread / spread;
+        weight.iter_mut().for_each(|w| *w = (f64::from(*w) * ratio) as f32);
+        let moved = |b: f32| (f64::from(b) * old_spread + old_mean - mean) / spread;
+        bias.iter_mut().for_each(|b| *b = moved(*b) as f32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    #[test]
+    fn advantages_agree_with_the_hand_computed_ones() {
+        let mut advantages = [0.0; 3];
+        gae(&[1.0, 0.0, 2.0], &[0.5, 1.0, -1.0], 4.0, 0.5, 0.5, &mut advantages);
+        // δ₂ = 2 + 0.5·4 + 1 = 5; δ₁ = 0 − 0.5 − 1 = −1.5; δ₀ = 1 + 0.5 − 0.5 = 1.
+        assert_eq!(advantages, [1.0 + 0.25 * -0.25, -1.5 + 0.25 * 5.0, 5.0]);
+        gae(&[1.0, 0.0, 2.0], &[0.0; 3], 0.0, 0.5, 1.0, &mut advantages);
+        assert_eq!(advantages, [1.5, 1.0, 2.0], "λ = 1 without a critic is the discounted return");
+    }
+
+    #[test]
+    fn the_policy_loss_has_the_gradient_of_its_finite_differences() {
+        let mut rng = Streams::new(2).rng(Purpose::Problem, 0);
+        let mut clipped = 0;
+        for case in 0..40 {
+            let logits: Vec<f32> = (0..5).map(|_| rng.normal() as f32).collect();
+            let mut log_p = logits.clone();
+            log_softmax(&mut log_p);
+            let deed = Deed {
+                action: case % 5,
+                log_probability: log_p[case % 5] + rng.range(-0.4, 0.4) as f32,
+                advantage: rng.normal() as f32,
+            };
+            let mut gradient = [0.0; 5];
+            policy_loss(&logits, deed, 0.2, 0.3, &mut gradient);
+            let loss = |logits: &[f32]| policy_loss(logits, deed, 0.2, 0.3, &mut [0.0; 5]).0;
+            for i in 0..5 {
+                let mut moved = logits.clone();
+                moved[i] += 1e-2;
+                let up = loss(&moved);
+                moved[i] -= 2e-2;
+                let numeric = (up - loss(&moved)) / 2e-2;
+                assert!((numeric - gradient[i]).abs() < 5e-3, "{case}: {numeric} {gradient:?}");
+            }
+            let ratio = (log_p[deed.action] - deed.log_probability).exp();
+            clipped += u32::from((ratio - 1.0) * deed.advantage.signum() > 0.2);
+        }
+        assert!((5..35).contains(&clipped), "{clipped} of 40 cases were clipped");
+    }
+
+    #[test]
+    fn the_value_loss_has_the_gradient_of_its_finite_differences() {
+        let (gradient, loss) = value_loss(1.5, -0.5);
+        assert_eq!((gradient, loss), (2.0, 2.0));
+        let numeric = (value_loss(1.51, -0.5).1 - value_loss(1.49, -0.5).1) / 0.02;
+        assert!((numeric - gradient).abs() < 1e-4, "{numeric}");
+    }
+
+    #[test]
+    fn a_scale_is_unbiased_from_the_first_round_and_popart_preserves_values() {
+        let mut scale = ValueScale::default();
+        scale.follow(&[8.0, 99.0, 12.0], &[0, 2], 0.02);
+        let (mean, spread) = scale.moments();
+        assert!((mean - 10.0).abs() < 1e-9 && (spread - 2.0).abs() < 1e-9, "{mean} {spread}");
+        let before = scale;
+        scale.follow(&[-30.0, 50.0, 7.0], &[0, 1, 2], 0.5);
+        let (mut weight, mut bias) = ([0.7], [-0.3]);
+        let value = |w: f32, b: f32, scale: &ValueScale| scale.grow(w * 1.3 + b);
+        let expected = value(weight[0], bias[0], &before);
+        scale.preserve(&before, &mut weight, &mut bias);
+        assert!((value(weight[0], bias[0], &scale) - expected).abs() < 1e-4);
+        assert!((scale.grow(scale.shrink(3.0)) - 3.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn actions_are_drawn_as_often_as_they_should() {
+        let mut rng = Streams::new(4).rng(Purpose::Problem, 0);
+        let mut log_p = [0.0, 1.0, -1.0];
+        log_softmax(&mut log_p);
+        let mut counts = [0.0; 3];
+        (0..20_000).for_each(|_| counts[draw(&log_p, &mut rng)] += 1.0 / 20_000.0);
+        for (count, log_p) in counts.iter().zip(log_p) {
+            assert!((count - log_p.exp()).abs() < 0.02, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn options_that_cannot_work_are_refused_by_name() {
+        let refused = |change: fn(&mut PpoOptions)| {
+            let mut options = PpoOptions::default();
+            change(&mut options);
+            options.validate().unwrap_err().to_string()
+        };
+        assert!(refused(|o| o.gamma = 1.0).contains("`gamma`: 1"));
+        assert!(refused(|o| o.epochs = 0).contains("`epochs`: 0"));
+        assert!(refused(|o| o.hidden = vec![8, 0]).contains("`hidden`: [8, 0]"));
+        assert!(refused(|o| o.clip = f32::NAN).contains("`clip`: NaN"));
+        assert!(PpoOptions::default().validate().is_ok());
+    }
+}

@@ -1,0 +1,98 @@
+//! Checks that every algorithm passes which learns values from joint transitions.
+
+use super::{
+    Learner,
+    joint_batch::JointBatch,
+    q_learning::{JointValue, Networks, QLearner, QLearningOptions},
+};
+use crate::{
+    environment::{
+        Environment, Spec, View,
+        matrix_game::{MatrixGame, RegionTables},
+        simple_spread::SimpleSpread,
+        spread_options::{ActionSet, SimpleSpreadOptions},
+    },
+    episode::{Arena, Draws, Scene},
+    graph::CoordinationGraph,
+    rng::{Purpose, Rng, Streams},
+    schedule::Linear,
+};
+
+/// Three agents with five actions.
+pub(super) fn small_spread() -> SimpleSpread {
+    let actions = Some(ActionSet::Discrete);
+    SimpleSpread::new(&SimpleSpreadOptions { actions, ..SimpleSpreadOptions::default() }).unwrap()
+}
+
+/// A game of two agents that is played once.
+pub(super) fn pair_game(reward: &[f32]) -> MatrixGame {
+    let tables = RegionTables { reward: reward.to_vec(), costs: vec![vec![0.0; reward.len()]] };
+    let n_actions = reward.len().isqrt();
+    MatrixGame::new(CoordinationGraph::complete(2), n_actions, 1, vec![tables]).unwrap()
+}
+
+fn random_batch(view: &dyn View, n: usize, rng: &mut Rng) -> JointBatch {
+    let spec = view.spec();
+    let mut normals = |n: usize| (0..n).map(|_| rng.normal() as f32).collect::<Vec<f32>>();
+    let (states, afters) = (normals(n * spec.state_width), normals(n * spec.state_width));
+    let rewards = normals(n * spec.n_agents);
+    let actions = (0..n * spec.n_agents).map(|_| rng.below(spec.n_actions)).collect();
+    let discounts = (0..n).map(|i| if i == 0 { 0.0 } else { 0.9 }).collect();
+    JointBatch { states, afters, actions, rewards, discounts }
+}
+
+/// The loss falls along its gradient as central differences say.
+pub(super) fn assert_gradient(value: &mut dyn JointValue, view: &dyn View) {
+    let mut rng = Streams::new(11).rng(Purpose::Problem, 0);
+    let mut online = value.layout().initialise(&mut rng);
+    let target = value.layout().initialise(&mut rng);
+    let batch = random_batch(view, 5, &mut rng);
+    let mut gradient = vec![0.0; online.len()];
+    let networks = Networks { online: &online, target: &target };
+    assert!(value.learn(networks, view, &batch, &mut gradient) > 0.0, "nothing to learn");
+    let mut ignored = gradient.clone();
+    let h = 2e-3;
+    for i in 0..online.len() {
+        let x = online[i];
+        let mut loss_at = |x: f32| {
+            let kept = std::mem::replace(&mut online[i], x);
+            let networks = Networks { online: &online, target: &target };
+            let loss = f64::from(value.learn(networks, view, &batch, &mut ignored));
+            online[i] = kept;
+            loss
+        };
+        let numeric = (loss_at(x + h) - loss_at(x - h)) / f64::from(2.0 * h);
+        let exact = f64::from(gradient[i]);
+        assert!((numeric - exact).abs() < 4e-3 * (1.0 + exact.abs()), "{i}: {numeric} {exact}");
+    }
+}
+
+/// Trains on a game with actions drawn at random and tells the greedy joint action.
+pub(super) fn learned_action(
+    game: impl Fn() -> MatrixGame,
+    build: impl Fn(&Spec, QLearningOptions, Linear) -> QLearner,
+) -> Vec<usize> {
+    let n = 8;
+    let mut arena = Arena::new((0..n).map(|_| Box::new(game()) as Box<dyn Environment>).collect());
+    let learning = QLearningOptions {
+        lr: 3e-3,
+        buffer_size: 4000,
+        learning_starts: 64,
+        average_rate: 0.02,
+        ..QLearningOptions::default()
+    };
+    let exploration = Linear { start: 1.0, end: 1.0, steps: 1 };
+    let mut learner = build(arena.view().spec(), learning, exploration);
+    let streams = Streams::new(3);
+    for round in 0..750 {
+        let first = round * n as u64;
+        let draws = Draws { streams, start: Purpose::Episode, act: Purpose::Exploration, first };
+        arena.play(&mut learner, draws, n);
+    }
+    let game = game();
+    let mut actions = vec![Vec::new()];
+    let mut rngs = [streams.rng(Purpose::Problem, 0)];
+    let scene = Scene { view: game.view(), states: &[0.0] };
+    learner.operating_points(&[])[0].policy.act(scene, &mut rngs, &mut actions);
+    actions.remove(0)
+}

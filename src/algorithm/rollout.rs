@@ -1,0 +1,198 @@
+//! One round of episodes as on-policy learners remember it, from the first step to the last.
+
+use super::{
+    agent_rows::{agent_row_width, write_agent_rows},
+    ppo::gae,
+};
+use crate::{
+    environment::{Ending, Spec, View},
+    episode::Transition,
+};
+
+/// What every agent saw, did and got in a round: trajectory by trajectory, step by step. There is one
+/// trajectory for each environment and agent.
+pub(super) struct Rollout {
+    n_agents: usize,
+    n_constraints: usize,
+    identity: bool,
+    agent_width: usize,
+    horizon: usize,
+    /// Width of a critic's row: what the agent sees, then the global state.
+    pub(super) width: usize,
+    /// One critic row per step; its first part is the actor's.
+    pub(super) rows: Vec<f32>,
+    /// The critic rows after the last steps, one per trajectory.
+    pub(super) last_rows: Vec<f32>,
+    /// What was done.
+    pub(super) actions: Vec<usize>,
+    /// Its log-probability.
+    pub(super) log_probabilities: Vec<f32>,
+    /// What the agent was paid.
+    pub(super) rewards: Vec<f32>,
+    /// What the agent paid, one list per constraint.
+    pub(super) costs: Vec<Vec<f32>>,
+    last_states: Vec<f32>,
+    lengths: Vec<usize>,
+    endings: Vec<Ending>,
+    n_running: usize,
+}
+
+impl Rollout {
+    /// Memory for one episode in each of so many environments.
+    pub(super) fn new(spec: &Spec, identity: bool, n_environments: usize) -> Self {
+        let agent_width = agent_row_width(spec, identity);
+        let n_trajectories = n_environments * spec.n_agents;
+        let (n, width) = (n_trajectories * spec.horizon, agent_width + spec.state_width);
+        Self {
+            n_agents: spec.n_agents,
+            n_constraints: spec.constraints.len(),
+            identity,
+            agent_width,
+            horizon: spec.horizon,
+            width,
+            rows: vec![0.0; n * width],
+            last_rows: vec![0.0; n_trajectories * width],
+            actions: vec![0; n],
+            log_probabilities: vec![0.0; n],
+            rewards: vec![0.0; n],
+            costs: vec![vec![0.0; n]; spec.constraints.len()],
+            last_states: vec![0.0; n_environments * spec.state_width],
+            lengths: vec![0; n_environments],
+            endings: vec![Ending::Running; n_environments],
+            n_running: 0,
+        }
+    }
+
+    /// An episode begins.
+    pub(super) fn begin(&mut self, slot: usize) {
+        self.lengths[slot] = 0;
+        self.endings[slot] = Ending::Running;
+        self.n_running += 1;
+    }
+
+    /// Remembers a step, with what the agents of its environment saw and how probable their actions
+    /// were. True when it was the last of the round.
+    pub(super) fn push(
+        &mut self,
+        transition: Transition<'_>,
+        agent_rows: &[f32],
+        log_probabilities: &[f32],
+    ) -> bool {
+        let Transition { slot, before, action, outcome, after } = transition;
+        let (time, state_width) = (self.lengths[slot], before.len());
+        assert!(time < self.horizon, "an episode of more than {} steps", self.horizon);
+        for agent in 0..self.n_agents {
+            let place = (slot * self.n_agents + agent) * self.horizon + time;
+            let row = &mut self.rows[place * self.width..][..self.width];
+            let (seen, state) = row.split_at_mut(self.agent_width);
+            seen.copy_from_slice(&agent_rows[agent * self.agent_width..][..self.agent_width]);
+            state.copy_from_slice(before);
+            self.actions[place] = action[agent];
+            self.log_probabilities[place] = log_probabilities[agent];
+            self.rewards[place] = outcome.agent_rewards[agent];
+            let paid = &outcome.agent_costs[agent * self.n_constraints..][..self.n_constraints];
+            self.costs.iter_mut().zip(paid).for_each(|(costs, cost)| costs[place] = *cost);
+        }
+        self.lengths[slot] += 1;
+        self.endings[slot] = outcome.ending;
+        if outcome.ending != Ending::Running {
+            self.last_states[slot * state_width..][..state_width].copy_from_slice(after);
+            self.n_running -= 1;
+        }
+        self.n_running == 0
+    }
+
+    /// Looks at the states after the last steps and lists the places that hold a step.
+    pub(super) fn close(&mut self, view: &dyn View, seen: &mut Vec<f32>, places: &mut Vec<usize>) {
+        write_agent_rows(view, &self.last_states, self.identity, seen);
+        let state_width = self.width - self.agent_width;
+        let rows = self.last_rows.chunks_exact_mut(self.width);
+        for (index, (row, seen)) in rows.zip(seen.chunks_exact(self.agent_width)).enumerate() {
+            row[..self.agent_width].copy_from_slice(seen);
+            let state = &self.last_states[index / self.n_agents * state_width..][..state_width];
+            row[self.agent_width..].copy_from_slice(state);
+        }
+        places.clear();
+        let lengths = self.lengths.iter().flat_map(|n| std::iter::repeat_n(*n, self.n_agents));
+        for (trajectory, length) in lengths.enumerate() {
+            places.extend((0..length).map(|time| trajectory * self.horizon + time));
+        }
+    }
+
+    /// Advantages of everything done, for a stream of rewards and the values a critic gives; returns
+    /// go on from a time limit by its `last_values`, and not from a true end.
+    pub(super) fn advantages(
+        &self,
+        rewards: &[f32],
+        values: &[f32],
+        last_values: &[f32],
+        (gamma, lambda): (f32, f32),
+        advantages: &mut Vec<f32>,
+    ) {
+        advantages.resize(rewards.len(), 0.0);
+        for (trajectory, last_value) in last_values.iter().enumerate() {
+            let slot = trajectory / self.n_agents;
+            let start = trajectory * self.horizon;
+            let range = start..start + self.lengths[slot];
+            let ends = self.endings[slot] == Ending::Terminal;
+            let last_value = if ends { 0.0 } else { *last_value };
+            let (rewards, values) = (&rewards[range.clone()], &values[range.clone()]);
+            gae(rewards, values, last_value, gamma, lambda, &mut advantages[range]);
+        }
+    }
+
+    /// What an agent pays over an episode, on average over the round.
+    pub(super) fn mean_episode_cost(&self, constraint: usize, places: &[usize]) -> f32 {
+        let sum: f64 = places.iter().map(|&p| f64::from(self.costs[constraint][p])).sum();
+        (sum / (self.lengths.len() * self.n_agents) as f64) as f32
+    }
+
+    /// Copies the rows of some places: whole ones for a critic.
+    pub(super) fn gather_critic_rows(&self, places: &[usize], rows: &mut Vec<f32>) {
+        self.gather(places, self.width, rows);
+    }
+
+    /// Copies what the agents saw at some places.
+    pub(super) fn gather_agent_rows(&self, places: &[usize], rows: &mut Vec<f32>) {
+        self.gather(places, self.agent_width, rows);
+    }
+
+    fn gather(&self, places: &[usize], width: usize, rows: &mut Vec<f32>) {
+        rows.clear();
+        for place in places {
+            rows.extend_from_slice(&self.rows[place * self.width..][..width]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::{Environment, Outcome, matrix_game::MatrixGame};
+
+    #[test]
+    fn a_round_is_remembered_by_trajectory_and_a_true_end_is_worth_nothing() {
+        let mut game = MatrixGame::worked_example().unwrap();
+        let mut rollout = Rollout::new(game.view().spec(), false, 2);
+        let mut outcome = Outcome::default();
+        (0..2).for_each(|slot| rollout.begin(slot));
+        for (slot, action) in [[0, 0], [1, 1]].iter().enumerate() {
+            game.reset(&mut crate::rng::Streams::new(0).rng(crate::rng::Purpose::Problem, 0));
+            game.step(action, &mut outcome);
+            let step =
+                Transition { slot, before: &[0.0], action, outcome: &outcome, after: &[1.0] };
+            let seen = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+            assert_eq!(rollout.push(step, &seen, &[-0.5, -0.7]), slot == 1);
+        }
+        let (mut seen, mut places) = (Vec::new(), Vec::new());
+        rollout.close(game.view(), &mut seen, &mut places);
+        assert_eq!(places, [0, 1, 2, 3]);
+        assert_eq!(rollout.last_rows[4..8], [1.0, 0.0, 1.0, 1.0]);
+        assert_eq!(rollout.rewards, [10.0, 10.0, 9.0, 9.0]);
+        assert_eq!(rollout.mean_episode_cost(0, &places), (2.5 + 2.5 + 0.5 + 0.5) / 4.0);
+        let mut advantages = Vec::new();
+        let (values, last_values) = ([1.0; 4], [100.0; 4]);
+        rollout.advantages(&rollout.rewards, &values, &last_values, (0.9, 0.9), &mut advantages);
+        assert_eq!(advantages, [9.0, 9.0, 8.0, 8.0]);
+    }
+}

@@ -1,0 +1,219 @@
+#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
+
+//! MAPPO and MAPPO-Lagrangian solve games whose answer is known, keep to their limits, and go on from
+//! a checkpoint as if nothing had happened.
+
+use cgcmarl::{
+    algorithm::{Learner, Mappo, MappoLag, MappoLagOptions, PpoOptions, Setting},
+    config::Config,
+    environment::{
+        Environment, View, matrix_game::MatrixGame, simple_spread::SimpleSpread,
+        spread_options::SimpleSpreadOptions,
+    },
+    episode::{Arena, Scene},
+    experiment::{End, Model, Session, Watch, on_threads, play},
+    rng::Streams,
+    training::{Training, TrainingOptions},
+};
+use serde_json::Value;
+
+/// A training in which `world` is played side by side.
+fn training(
+    world: &dyn Fn() -> Box<dyn Environment>,
+    (environments, rounds): (usize, u64),
+    learner: &dyn Fn(&dyn View, u64) -> Box<dyn Learner>,
+) -> Training {
+    let arena = Arena::new((0..environments).map(|_| world()).collect());
+    let steps = rounds * (environments * arena.view().spec().horizon) as u64;
+    let learner = learner(arena.view(), steps);
+    let times = TrainingOptions { total_steps: steps, ..TrainingOptions::default() };
+    Training::new(&times, arena, learner, 5)
+}
+
+fn mappo(
+    world: &dyn Fn() -> Box<dyn Environment>,
+    sizes: (usize, u64),
+    options: &PpoOptions,
+) -> Training {
+    training(world, sizes, &|view, steps| {
+        let setting = Setting::MixingRatio(0.3);
+        Box::new(Mappo::new(options, view, sizes.0, setting, steps, Streams::new(5)).unwrap())
+    })
+}
+
+fn mappo_lag(
+    world: &dyn Fn() -> Box<dyn Environment>,
+    sizes: (usize, u64),
+    options: &MappoLagOptions,
+) -> Training {
+    training(world, sizes, &|view, steps| {
+        Box::new(MappoLag::new(options, view, sizes.0, steps, Streams::new(5)).unwrap())
+    })
+}
+
+fn finish(training: &mut Training) {
+    while !training.finished() {
+        training.round().unwrap();
+    }
+}
+
+/// The greedy joint action in a matrix game, and the setting it stands for.
+fn answer(training: &Training, game: &dyn Environment) -> (Setting, Vec<usize>) {
+    let mut points = training.learner().operating_points(&[]);
+    let mut actions = vec![vec![]];
+    let scene = Scene { view: game.view(), states: &[0.0] };
+    points[0].policy.act(scene, &mut [], &mut actions);
+    (points[0].setting, actions.remove(0))
+}
+
+fn reported(training: &Training, name: &str) -> f32 {
+    let report = training.learner().report();
+    report.into_iter().find(|(known, _)| known == name).unwrap().1
+}
+
+fn spread() -> Box<dyn Environment> {
+    Box::new(SimpleSpread::new(&SimpleSpreadOptions::default()).unwrap())
+}
+
+fn small() -> PpoOptions {
+    PpoOptions { hidden: vec![8], epochs: 2, ..PpoOptions::default() }
+}
+
+fn for_games() -> PpoOptions {
+    PpoOptions { hidden: vec![16], lr: 5e-3, ..PpoOptions::default() }
+}
+
+#[test]
+fn mappo_solves_the_penalty_game() {
+    let game = || Box::new(MatrixGame::penalty(-2.0).unwrap()) as Box<dyn Environment>;
+    let mut training = mappo(&game, (32, 80), &for_games());
+    finish(&mut training);
+    let (setting, action) = answer(&training, game().as_ref());
+    assert_eq!(setting, Setting::MixingRatio(0.3));
+    assert!(action == [0, 0] || action == [2, 2], "{action:?}");
+}
+
+/// Both playing A earns 10 and costs each agent 2.5; both playing B earns 9 and costs each 0.5.
+#[test]
+fn the_limit_decides_the_worked_example() {
+    let game = || Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>;
+    for (limit, expected) in [(1.0, [1, 1]), (5.0, [0, 0])] {
+        let options = MappoLagOptions {
+            cost_limit: vec![limit],
+            ppo: for_games(),
+            ..MappoLagOptions::default()
+        };
+        let mut training = mappo_lag(&game, (32, 200), &options);
+        finish(&mut training);
+        let report = training.learner().report();
+        let found = answer(&training, game().as_ref());
+        assert_eq!(found, (Setting::CostLimit(limit), expected.to_vec()), "{report:?}");
+        assert!(reported(&training, "violation_cost_0") < 0.3, "{report:?}");
+    }
+}
+
+#[test]
+fn a_limit_of_zero_raises_the_multiplier_to_its_bound_and_no_further() {
+    let options = MappoLagOptions {
+        cost_limit: vec![0.0],
+        lambda_lr: 5.0,
+        lagrangian_upper_bound: 2.0,
+        ppo: small(),
+    };
+    let mut training = mappo_lag(&spread, (16, 6), &options);
+    finish(&mut training);
+    assert_eq!(reported(&training, "multiplier_collision"), 2.0);
+    let cost = reported(&training, "episode_cost_collision");
+    assert_eq!(reported(&training, "violation_collision"), cost);
+    assert!(training.learner().report().iter().all(|(_, value)| value.is_finite()));
+}
+
+/// Plays four rounds in one go and in two halves with a checkpoint between them.
+fn resumes_exactly(start: &dyn Fn() -> Training) {
+    let (mut whole, mut first, mut second) = (start(), start(), start());
+    (0..4).for_each(|_| drop(whole.round().unwrap()));
+    (0..2).for_each(|_| drop(first.round().unwrap()));
+    second.load(&first.save()).unwrap();
+    (0..2).for_each(|_| drop(second.round().unwrap()));
+    assert_eq!(whole.save(), second.save());
+    assert_eq!(whole.model(), second.model());
+}
+
+#[test]
+fn a_resumed_training_goes_on_bit_for_bit() {
+    resumes_exactly(&|| mappo(&spread, (4, 4), &small()));
+    let options =
+        MappoLagOptions { cost_limit: vec![0.1], ppo: small(), ..MappoLagOptions::default() };
+    resumes_exactly(&|| mappo_lag(&spread, (4, 4), &options));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let weights = |threads: usize| {
+        let mut training = mappo(&spread, (8, 3), &small());
+        on_threads(threads, || finish(&mut training)).unwrap();
+        training.save().get::<f32>("policy.net.0.weight").unwrap().to_vec()
+    };
+    assert_eq!(weights(1), weights(3));
+}
+
+#[test]
+fn mappo_learns_to_spread() {
+    let options = PpoOptions { hidden: vec![32], ..PpoOptions::default() };
+    let mut training = mappo(&spread, (16, 60), &options);
+    let mut returns = Vec::new();
+    while !training.finished() {
+        let line = training.round().unwrap().line;
+        returns.extend(line.and_then(|line| line["episode_return"].as_f64()));
+    }
+    let (first, last) = (returns[0], returns[returns.len() - 1]);
+    assert!(last > first + 5.0, "{returns:?}");
+}
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
+}
+
+/// Trains with these settings, plays the model, and returns its label and the last line of metrics.
+fn smoke(settings: &str) -> (String, Value) {
+    let words = "total_steps=600 environments=8 hidden=[16] ".to_owned() + settings;
+    let pairs: Vec<_> = words.split(' ').filter_map(|word| word.split_once('=')).collect();
+    let pairs: Vec<_> = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let config = Config::resolve(None, &pairs).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let mut session = Session::start(config, Some(&path), folder.path()).unwrap();
+    assert_eq!(session.run(&mut Nobody).unwrap(), End::Finished, "{settings}");
+    let line = session.run_dir().metrics().unwrap().pop().unwrap();
+    let finite = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
+    assert!(line.as_object().unwrap().values().all(finite), "{settings}: {line}");
+    drop(session);
+    let model = Model::open(&path).unwrap();
+    let mut evaluation = model.config.evaluation.clone();
+    evaluation.episodes = 4;
+    let mut points = model.operating_points(&model.config.environment, &[]).unwrap();
+    let (label, policy) = (points[0].setting.label(), points[0].policy.as_mut());
+    play(&model.config.environment, &evaluation, &label, None, policy).unwrap();
+    (label, line)
+}
+
+#[test]
+fn both_train_and_play_from_a_configuration() {
+    for ratio in ["0", "0.3", "0.6"] {
+        let (label, line) = smoke(&format!("algorithm=mappo local_ratio={ratio} agents=4"));
+        assert_eq!((label, &line["updates"]), (format!("local_ratio={ratio}"), &3.0.into()));
+    }
+    for limit in ["0", "0.1", "0.5", "1"] {
+        let (label, line) = smoke(&format!("algorithm=mappo_lag cost_limit={limit} seed=2"));
+        assert_eq!(label, format!("cost_limit={limit}"));
+        for name in ["multiplier_collision", "episode_cost_collision", "violation_collision"] {
+            assert!(line[name].is_number(), "{name}: {line}");
+        }
+    }
+    smoke("algorithm=mappo physics=mpe2");
+    let (_, line) =
+        smoke("algorithm=mappo_lag constraints=[\"collision\",\"energy\"] cost_limit=[0.5,1.0]");
+    assert!(line["multiplier_energy"].as_f64().unwrap() > 0.0, "{line}");
+}

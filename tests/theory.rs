@@ -50,7 +50,7 @@ fn a_cost_head_that_maximises_itself_is_caught() {
 
 #[test]
 fn steps_that_never_shrink_are_caught() {
-    let options = ConvergenceOptions { step: |_| 0.8, ..small_convergence() };
+    let options = ConvergenceOptions { step: |_| 0.2, ..small_convergence() };
     let report = check_convergence(&options, SEED, &|| {});
     assert_eq!(verdict(&report, "convergence.primary"), Verdict::DoesNotHold);
 }

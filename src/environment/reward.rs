@@ -131,7 +131,7 @@ impl Closeness {
         -f64::from(self.touching[agent])
     }
 
-    /// Collision cost of a region: Σ over its unordered pairs of 1[distance < `cost_distance`].
+    /// Collision cost of a region: Σ over its unordered pairs of 1 where the distance is below `cost_distance`.
     #[inline]
     pub fn region_cost(&self, members: &[usize]) -> f32 {
         if let [a, b] = *members {
@@ -143,7 +143,7 @@ impl Closeness {
         pairs.sum()
     }
 
-    /// Collision cost of an agent: Σ over the others of 1[distance < `cost_distance`].
+    /// Collision cost of an agent: Σ over the others of 1 where the distance is below `cost_distance`.
     pub fn agent_cost(&self, agent: usize) -> f32 {
         self.near[agent * self.n_agents..][..self.n_agents].iter().sum()
     }

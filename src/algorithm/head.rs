@@ -4,6 +4,7 @@
 //! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_k − a_i\],
 //! where a = (x, y) on the grid.
 
+use crate::nn::vectorised;
 use serde::{Deserialize, Serialize};
 
 /// Which outputs a head has.
@@ -84,7 +85,10 @@ impl Head {
     pub fn expand(&self, terms: &[f32], table: &mut [f32]) {
         match (self.kind, self.region_size) {
             (HeadKind::Free, _) => table.copy_from_slice(terms),
-            (HeadKind::Tied, 2) => self.expand_tied_pair(terms, table),
+            (HeadKind::Tied, 2) => vectorised(
+                #[inline(always)]
+                || self.expand_tied_pair(terms, table),
+            ),
             (HeadKind::Tied, _) => self.expand_tied(terms, table),
         }
     }
@@ -166,35 +170,39 @@ impl Head {
         }
     }
 
-    /// What one member adds for each of its actions.
-    fn alone(&self, terms: &[f32], slot: usize, action: usize) -> f32 {
-        let start = self.agent_start(slot);
-        let axes = start + self.n_actions;
-        terms[start + action]
-            + terms[axes + action / self.grid]
-            + terms[axes + self.grid + action % self.grid]
+    /// What one member adds for each of its actions, on top of `base`.
+    #[inline(always)]
+    fn alone(&self, terms: &[f32], slot: usize, base: f32, sums: &mut [f32]) {
+        let g = self.grid;
+        let (own, axes) = terms[self.agent_start(slot)..].split_at(self.n_actions);
+        for (x, (sums, own)) in sums.chunks_exact_mut(g).zip(own.chunks_exact(g)).enumerate() {
+            for (y, (sum, own)) in sums.iter_mut().zip(own).enumerate() {
+                *sum = base + (own + axes[x] + axes[g + y]);
+            }
+        }
     }
 
     /// Row a = (x, y) of the table takes its offsets from D[· − x, · − y]: for a fixed y they are
     /// a stretch of D's lines cut to those b can reach, which is laid out once for all x.
+    #[inline(always)]
     fn expand_tied_pair(&self, terms: &[f32], table: &mut [f32]) {
         let (n, g, span) = (self.n_actions, self.grid, 2 * self.grid - 1);
         let offsets = &terms[self.pair_start(0)..][..self.n_offsets()];
-        let mut seconds = [0.0; MAX_GRID_ACTIONS];
+        let (mut firsts, mut seconds) = ([0.0; MAX_GRID_ACTIONS], [0.0; MAX_GRID_ACTIONS]);
+        self.alone(terms, 0, terms[0], &mut firsts[..n]);
+        self.alone(terms, 1, 0.0, &mut seconds[..n]);
         let mut lines = [0.0; 2 * MAX_GRID_ACTIONS];
-        (0..n).for_each(|b| seconds[b] = self.alone(terms, 1, b));
         for y in 0..g {
             for (line, whole) in lines.chunks_exact_mut(g).zip(offsets.chunks_exact(span)) {
-                line.copy_from_slice(&whole[g - 1 - y..][..g]);
+                copy_line(&whole[g - 1 - y..][..g], line);
             }
             for x in 0..g {
                 let a = x * g + y;
-                let first = terms[0] + self.alone(terms, 0, a);
                 let row = &mut table[a * n..][..n];
                 let line = &lines[(g - 1 - x) * g..];
                 match (row.first_chunk_mut(), line.first_chunk()) {
-                    (Some(row), Some(line)) if n == 25 => add_row(row, first, &seconds, line),
-                    _ => add_entries(row, first, &seconds, line),
+                    (Some(row), Some(line)) if n == 25 => add_row(row, firsts[a], &seconds, line),
+                    _ => add_entries(row, firsts[a], &seconds, line),
                 }
             }
         }
@@ -215,13 +223,23 @@ impl Head {
     }
 }
 
+/// Copies a line; the usual one without a call.
+#[inline(always)]
+fn copy_line(from: &[f32], to: &mut [f32]) {
+    if let (Ok(from), Ok(to)) = (<&[f32; 5]>::try_from(from), <&mut [f32; 5]>::try_from(&mut *to)) {
+        *to = *from;
+    } else {
+        to.copy_from_slice(from);
+    }
+}
+
 /// One row of a table, unrolled for the usual grid of 5 × 5.
-#[inline]
+#[inline(always)]
 fn add_row(row: &mut [f32; 25], first: f32, seconds: &[f32; MAX_GRID_ACTIONS], line: &[f32; 25]) {
     add_entries(row, first, seconds, line);
 }
 
-#[inline]
+#[inline(always)]
 fn add_entries(row: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
     for ((entry, second), offset) in row.iter_mut().zip(seconds).zip(line) {
         *entry = first + second + offset;

@@ -165,7 +165,7 @@ impl Run<'_> {
             } else {
                 candidate.copy_from_slice(&decodes[values[start - 1].1 * n..][..n]);
             }
-            search.start(view, candidate);
+            search.start(simd, view, candidate);
             search.ascend_pairs(simd, view);
             candidate.copy_from_slice(&search.action);
             self.offer();
@@ -174,7 +174,7 @@ impl Run<'_> {
         let Anytime { messages, search, candidate, alternatives, options, .. } = &mut *self.solver;
         let view = View { graph: self.graph, messages };
         if search.action != *self.action {
-            search.start(view, self.action);
+            search.start(simd, view, self.action);
             search.settle();
         }
         if !view.messages.hard && search.triangles.len() <= options.effort.max(2 * n) {
@@ -216,7 +216,7 @@ impl Run<'_> {
                 &mut *self.solver;
             let view = View { graph: self.graph, messages };
             conditional.decode(view, Some((regrets[index].1, regrets[index].2)), candidate);
-            search.start(view, candidate);
+            search.start(simd, view, candidate);
             search.ascend_pairs(simd, view);
             candidate.copy_from_slice(&search.action);
             self.offer();
@@ -247,14 +247,14 @@ fn kick<S: pulp::Simd>(
         since += 1;
         for &(score, to) in alternatives.iter().take(kicks) {
             search.undo.clear();
-            search.set(view, agent, to);
-            let gain = score - level + search.ascend(view, Some(agent));
+            search.set(simd, view, agent, to);
+            let gain = score - level + search.ascend(simd, view, Some(agent));
             if gain > 1e-5 * (1.0 + score.abs()) {
                 search.ascend_pairs(simd, view);
                 since = 0;
                 break;
             }
-            search.take_back(view);
+            search.take_back(simd, view);
         }
         agent = (agent + 1) % search.action.len();
     }

@@ -5,7 +5,7 @@
 //! widest instructions of the context it is inlined into ([`pulp::Arch::dispatch`]); lane by lane
 //! the operations are the same everywhere, so every machine computes the same bits.
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 use std::ops::{Add, Mul, Sub};
 
 /// Numbers that are processed together: whole registers of every instruction set, up to the
@@ -70,6 +70,21 @@ macro_rules! number {
 
 number!(f32, f32s, as_simd_f32s, as_mut_simd_f32s, splat_f32s, add_f32s, max_f32s, reduce_max_f32s);
 number!(f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, add_f64s, max_f64s, reduce_max_f64s);
+
+/// Runs a piece of work behind a call of its own: it is compiled once for each instruction set,
+/// however often it is used.
+#[inline(never)]
+pub(crate) fn apart<S: Simd, R>(simd: S, work: impl FnOnce() -> R) -> R {
+    struct Apart<W>(W);
+    impl<R, W: FnOnce() -> R> WithSimd for Apart<W> {
+        type Output = R;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> R {
+            (self.0)()
+        }
+    }
+    simd.vectorize(Apart(work))
+}
 
 /// Chunks that hold `n` numbers.
 pub(crate) fn chunks_of(n: usize) -> usize {

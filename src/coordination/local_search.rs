@@ -3,7 +3,7 @@
 //! Keeps, for every agent, the payoff of each of its actions given what the others do:
 //! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
 
-use super::kernel::{Chunk, LANES};
+use super::kernel::{Chunk, LANES, apart};
 use super::layout::Layout;
 use super::messages::Messages;
 use super::triples::{Triangle, triangles};
@@ -93,31 +93,37 @@ impl LocalSearch {
 
     /// Starts from a joint action.
     #[inline(always)]
-    pub(crate) fn start(&mut self, view: View, action: &[usize]) {
-        let layout = &view.messages.layout;
-        self.action.clear();
-        self.action.extend_from_slice(action);
-        self.undo.clear();
-        self.clock = 1;
-        self.touched.clear();
-        self.touched.resize(action.len(), 1);
-        self.checked.clear();
-        self.checked.resize(layout.n_regions(), 0);
-        for region in 0..layout.n_regions() {
-            self.entries[region] = layout
-                .places(region)
-                .map(|place| action[layout.members[place]] * layout.strides[place])
-                .sum();
-        }
-        self.pending.clear();
-        self.pending.extend(0..action.len());
-        self.is_pending.fill(true);
-        self.scores.copy_from_slice(&view.messages.utilities);
-        for region in 0..layout.n_regions() {
-            for place in layout.places(region) {
-                self.add_row(view, region, place);
-            }
-        }
+    pub(crate) fn start<S: Simd>(&mut self, simd: S, view: View, action: &[usize]) {
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let layout = &view.messages.layout;
+                self.action.clear();
+                self.action.extend_from_slice(action);
+                self.undo.clear();
+                self.clock = 1;
+                self.touched.clear();
+                self.touched.resize(action.len(), 1);
+                self.checked.clear();
+                self.checked.resize(layout.n_regions(), 0);
+                for region in 0..layout.n_regions() {
+                    self.entries[region] = layout
+                        .places(region)
+                        .map(|place| action[layout.members[place]] * layout.strides[place])
+                        .sum();
+                }
+                self.pending.clear();
+                self.pending.extend(0..action.len());
+                self.is_pending.fill(true);
+                self.scores.copy_from_slice(&view.messages.utilities);
+                for region in 0..layout.n_regions() {
+                    for place in layout.places(region) {
+                        self.add_row(view, region, place);
+                    }
+                }
+            },
+        )
     }
 
     /// Adds the row of a region's table along one member to that member's scores.
@@ -137,15 +143,21 @@ impl LocalSearch {
 
     /// Computes one agent's scores anew, without one region if told.
     #[inline(always)]
-    fn rescore(&mut self, view: View, agent: usize, without: Option<usize>) {
-        let chunks = view.messages.layout.agent(agent);
-        self.scores[chunks.clone()].copy_from_slice(&view.messages.utilities[chunks]);
-        for seat in view.graph.seats_of(agent) {
-            if Some(seat.region) != without {
-                let place = view.messages.layout.region_places[seat.region] + seat.slot;
-                self.add_row(view, seat.region, place);
-            }
-        }
+    fn rescore<S: Simd>(&mut self, simd: S, view: View, agent: usize, without: Option<usize>) {
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let chunks = view.messages.layout.agent(agent);
+                self.scores[chunks.clone()].copy_from_slice(&view.messages.utilities[chunks]);
+                for seat in view.graph.seats_of(agent) {
+                    if Some(seat.region) != without {
+                        let place = view.messages.layout.region_places[seat.region] + seat.slot;
+                        self.add_row(view, seat.region, place);
+                    }
+                }
+            },
+        )
     }
 
     /// What the agent's best action would gain alone, and that action.
@@ -164,46 +176,52 @@ impl LocalSearch {
 
     /// Changes one agent's action and the scores of all who share a region with it.
     #[inline(always)]
-    pub(crate) fn set(&mut self, view: View, agent: usize, to: usize) {
-        let layout = &view.messages.layout;
-        self.clock += 1;
-        self.touched[agent] = self.clock;
-        self.undo.push((agent, self.action[agent]));
-        let from = std::mem::replace(&mut self.action[agent], to);
-        for seat in view.graph.seats_of(agent) {
-            let places = layout.places(seat.region);
-            let stride = layout.strides[places.start + seat.slot];
-            let old = self.entries[seat.region];
-            let new = old + to * stride - from * stride;
-            self.entries[seat.region] = new;
-            for place in places {
-                let other = layout.members[place];
-                if other == agent {
-                    continue;
-                }
-                self.touched[other] = self.clock;
-                if !self.is_pending[other] {
-                    self.is_pending[other] = true;
-                    self.pending.push(other);
+    pub(crate) fn set<S: Simd>(&mut self, simd: S, view: View, agent: usize, to: usize) {
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let layout = &view.messages.layout;
+                self.clock += 1;
+                self.touched[agent] = self.clock;
+                self.undo.push((agent, self.action[agent]));
+                let from = std::mem::replace(&mut self.action[agent], to);
+                for seat in view.graph.seats_of(agent) {
+                    let places = layout.places(seat.region);
+                    let stride = layout.strides[places.start + seat.slot];
+                    let old = self.entries[seat.region];
+                    let new = old + to * stride - from * stride;
+                    self.entries[seat.region] = new;
+                    for place in places {
+                        let other = layout.members[place];
+                        if other == agent {
+                            continue;
+                        }
+                        self.touched[other] = self.clock;
+                        if !self.is_pending[other] {
+                            self.is_pending[other] = true;
+                            self.pending.push(other);
+                        }
+                        if view.messages.hard {
+                            continue;
+                        }
+                        let stride = layout.strides[place];
+                        let back = self.action[other] * stride;
+                        let table = view.table(seat.region);
+                        let n = layout.member_actions[place];
+                        let scores = &mut self.scores[layout.agent(other)].as_flattened_mut()[..n];
+                        replace_row(scores, &table[old - back..], &table[new - back..], stride);
+                    }
                 }
                 if view.messages.hard {
-                    continue;
+                    for seat in view.graph.seats_of(agent) {
+                        for &other in view.graph.region(seat.region) {
+                            self.rescore(simd, view, other, None);
+                        }
+                    }
                 }
-                let stride = layout.strides[place];
-                let back = self.action[other] * stride;
-                let table = view.table(seat.region);
-                let n = layout.member_actions[place];
-                let scores = &mut self.scores[layout.agent(other)].as_flattened_mut()[..n];
-                replace_row(scores, &table[old - back..], &table[new - back..], stride);
-            }
-        }
-        if view.messages.hard {
-            for seat in view.graph.seats_of(agent) {
-                for &other in view.graph.region(seat.region) {
-                    self.rescore(view, other, None);
-                }
-            }
-        }
+            },
+        )
     }
 
     /// Takes the current action as one that no single move improves.
@@ -216,9 +234,9 @@ impl LocalSearch {
 
     /// Takes back every move since the last `undo.clear()`.
     #[inline(always)]
-    pub(crate) fn take_back(&mut self, view: View) {
+    pub(crate) fn take_back<S: Simd>(&mut self, simd: S, view: View) {
         while let Some((agent, action)) = self.undo.pop() {
-            self.set(view, agent, action);
+            self.set(simd, view, agent, action);
             self.undo.pop();
         }
         self.settle();
@@ -226,97 +244,123 @@ impl LocalSearch {
 
     /// Single moves until none gains; a `frozen` agent stays. Returns the total gain.
     #[inline(always)]
-    pub(crate) fn ascend(&mut self, view: View, frozen: Option<usize>) -> f32 {
-        let layout = &view.messages.layout;
-        let mut total = 0.0;
-        let mut next = 0;
-        while next < self.pending.len() {
-            let agent = self.pending[next];
-            next += 1;
-            self.is_pending[agent] = false;
-            if frozen == Some(agent) {
-                continue;
-            }
-            let (gain, to) = self.best_reply(layout, agent);
-            if gain > self.least(layout, agent, to) {
-                self.set(view, agent, to);
-                total += gain;
-            }
-        }
-        self.pending.clear();
-        total
+    pub(crate) fn ascend<S: Simd>(&mut self, simd: S, view: View, frozen: Option<usize>) -> f32 {
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let layout = &view.messages.layout;
+                let mut total = 0.0;
+                let mut next = 0;
+                while next < self.pending.len() {
+                    let agent = self.pending[next];
+                    next += 1;
+                    self.is_pending[agent] = false;
+                    if frozen == Some(agent) {
+                        continue;
+                    }
+                    let (gain, to) = self.best_reply(layout, agent);
+                    if gain > self.least(layout, agent, to) {
+                        self.set(simd, view, agent, to);
+                        total += gain;
+                    }
+                }
+                self.pending.clear();
+                total
+            },
+        )
     }
 
     /// Single and pair moves until none gains. Returns the total gain.
     #[inline(always)]
     pub(crate) fn ascend_pairs<S: Simd>(&mut self, simd: S, view: View) -> f32 {
-        let mut total = self.ascend(view, None);
-        loop {
-            let mut gained = 0.0;
-            for region in 0..self.entries.len() {
-                if self.simple_pairs[region] {
-                    gained += self.improve_pair(simd, view, region);
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let mut total = self.ascend(simd, view, None);
+                loop {
+                    let mut gained = 0.0;
+                    for region in 0..self.entries.len() {
+                        if self.simple_pairs[region] {
+                            gained += self.improve_pair(simd, view, region);
+                        }
+                    }
+                    total += gained;
+                    if gained == 0.0 {
+                        return total;
+                    }
+                    total += self.ascend(simd, view, None);
                 }
-            }
-            total += gained;
-            if gained == 0.0 {
-                return total;
-            }
-            total += self.ascend(view, None);
-        }
+            },
+        )
     }
 
     /// The best joint move of one pair, made if it gains.
     #[inline(always)]
     fn improve_pair<S: Simd>(&mut self, simd: S, view: View, region: usize) -> f32 {
-        let layout = &view.messages.layout;
-        let place = layout.region_places[region];
-        let (i, j) = (layout.members[place], layout.members[place + 1]);
-        if self.checked[region] > self.touched[i].max(self.touched[j]) {
-            return 0.0;
-        }
-        self.checked[region] = self.clock + 1;
-        self.scores_without(view, region, i, j);
-        let (n_first, n_second) = (layout.n_actions[i], layout.n_actions[j]);
-        let width = n_second.div_ceil(LANES);
-        let table = &view.messages.tables[layout.table(region)];
-        best_columns(simd, table, &self.first, &mut self.best[..width]);
-        let (first, second) = (self.first.as_flattened(), self.second.as_flattened());
-        let best = self.best[..width].as_flattened_mut();
-        best.iter_mut().zip(second).for_each(|(best, &y)| *best += y);
-        let b = argmax(&best[..n_second]);
-        let (value, stride) = (best[b], width * LANES);
-        let (a_now, b_now) = (self.action[i], self.action[j]);
-        let table = table.as_flattened();
-        let now = table[a_now * stride + b_now] + first[a_now] + second[b_now];
-        let gain = value - now;
-        if gain > LEAST_GAIN * (1.0 + now.abs()) {
-            let value = |a: usize| table[a * stride + b] + first[a];
-            let a = (1..n_first).fold(0, |best, a| if value(a) > value(best) { a } else { best });
-            self.set(view, i, a);
-            self.set(view, j, b);
-            return gain;
-        }
-        0.0
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let layout = &view.messages.layout;
+                let place = layout.region_places[region];
+                let (i, j) = (layout.members[place], layout.members[place + 1]);
+                if self.checked[region] > self.touched[i].max(self.touched[j]) {
+                    return 0.0;
+                }
+                self.checked[region] = self.clock + 1;
+                self.scores_without(simd, view, region, i, j);
+                let (n_first, n_second) = (layout.n_actions[i], layout.n_actions[j]);
+                let width = n_second.div_ceil(LANES);
+                let table = &view.messages.tables[layout.table(region)];
+                best_columns(simd, table, &self.first, &mut self.best[..width]);
+                let (first, second) = (self.first.as_flattened(), self.second.as_flattened());
+                let best = self.best[..width].as_flattened_mut();
+                best.iter_mut().zip(second).for_each(|(best, &y)| *best += y);
+                let b = argmax(&best[..n_second]);
+                let (value, stride) = (best[b], width * LANES);
+                let (a_now, b_now) = (self.action[i], self.action[j]);
+                let table = table.as_flattened();
+                let now = table[a_now * stride + b_now] + first[a_now] + second[b_now];
+                let gain = value - now;
+                if gain > LEAST_GAIN * (1.0 + now.abs()) {
+                    let value = |a: usize| table[a * stride + b] + first[a];
+                    let a = (1..n_first)
+                        .fold(0, |best, a| if value(a) > value(best) { a } else { best });
+                    self.set(simd, view, i, a);
+                    self.set(simd, view, j, b);
+                    return gain;
+                }
+                0.0
+            },
+        )
     }
 
     /// Writes the scores of both agents of a pair without their common region.
     #[inline(always)]
-    pub(crate) fn scores_without(&mut self, view: View, region: usize, i: usize, j: usize) {
+    pub(crate) fn scores_without<S: Simd>(
+        &mut self,
+        simd: S,
+        view: View,
+        region: usize,
+        i: usize,
+        j: usize,
+    ) {
         let layout = &view.messages.layout;
         let table = view.table(region);
         let entry = self.entries[region];
         let stride = layout.strides[layout.region_places[region]];
         if view.messages.hard {
-            self.rescore(view, i, Some(region));
-            self.rescore(view, j, Some(region));
+            self.rescore(simd, view, i, Some(region));
+            self.rescore(simd, view, j, Some(region));
         }
         let (chunks_i, chunks_j) = (layout.agent(i), layout.agent(j));
         self.first[..chunks_i.len()].copy_from_slice(&self.scores[chunks_i]);
         self.second[..chunks_j.len()].copy_from_slice(&self.scores[chunks_j]);
         if view.messages.hard {
-            self.rescore(view, i, None);
-            self.rescore(view, j, None);
+            self.rescore(simd, view, i, None);
+            self.rescore(simd, view, j, None);
             return;
         }
         let first = &mut self.first.as_flattened_mut()[..layout.n_actions[i]];

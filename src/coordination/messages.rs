@@ -4,7 +4,7 @@
 //! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
 
 use super::FactorTables;
-use super::kernel::{Chunk, LANES, larger, region_messages, row_max, zip};
+use super::kernel::{Chunk, LANES, apart, larger, region_messages, row_max, zip};
 use super::layout::Layout;
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
@@ -51,22 +51,28 @@ impl Messages {
     /// of a message; beliefs are those of the new messages.
     #[inline(always)]
     pub(crate) fn iterate<S: Simd>(&mut self, simd: S, damping: f32) -> f32 {
-        let mut residual = 0.0;
-        for region in 0..self.layout.n_regions() {
-            self.hear(region);
-            let places = self.layout.places(region);
-            region_messages(
-                simd,
-                &self.tables[self.layout.table(region)],
-                &self.layout.member_actions[places.clone()],
-                &self.layout.offsets[places],
-                &self.heard,
-                &mut self.fresh,
-            );
-            residual = larger(self.send(simd, region, damping), residual);
-        }
-        self.gather();
-        residual
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let mut residual = 0.0;
+                for region in 0..self.layout.n_regions() {
+                    self.hear(region);
+                    let places = self.layout.places(region);
+                    region_messages(
+                        simd,
+                        &self.tables[self.layout.table(region)],
+                        &self.layout.member_actions[places.clone()],
+                        &self.layout.offsets[places],
+                        &self.heard,
+                        &mut self.fresh,
+                    );
+                    residual = larger(self.send(simd, region, damping), residual);
+                }
+                self.gather();
+                residual
+            },
+        )
     }
 
     /// What the members of a region tell it: their belief without the region's own message.

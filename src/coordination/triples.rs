@@ -1,6 +1,6 @@
 //! Improving a joint action by changing three mutually coupled agents at once.
 
-use super::kernel::{LANES, row_max};
+use super::kernel::{LANES, apart, row_max};
 use super::local_search::{LEAST_GAIN, LocalSearch, View, best_columns};
 use crate::argmax::argmax;
 use pulp::Simd;
@@ -56,50 +56,58 @@ impl LocalSearch {
     /// The best joint move of one triangle, made if it gains.
     #[inline(always)]
     fn improve_triple<S: Simd>(&mut self, simd: S, view: View, triangle: Triangle) -> f32 {
-        let layout = &view.messages.layout;
-        let Triangle { third, pair, to_first, to_second } = triangle;
-        let place = layout.region_places[pair];
-        let (i, j) = (layout.members[place], layout.members[place + 1]);
-        let (i_now, j_now, third_now) = (self.action[i], self.action[j], self.action[third]);
-        self.scores_without(view, pair, i, j);
-        let n_third = layout.n_actions[third];
-        let mut alone = std::mem::take(&mut self.third);
-        alone.clear();
-        alone.extend_from_slice(self.scores(layout, third));
-        let (first, second) = (self.first.as_flattened_mut(), self.second.as_flattened_mut());
-        let first = &mut first[..layout.n_actions[i]];
-        let second = &mut second[..layout.n_actions[j]];
-        Slice::new(view, to_first, i, third, third_now).subtract(first);
-        Slice::new(view, to_second, j, third, third_now).subtract(second);
-        Slice::new(view, to_first, third, i, i_now).subtract(&mut alone);
-        Slice::new(view, to_second, third, j, j_now).subtract(&mut alone);
-        let width = layout.n_actions[j].div_ceil(LANES);
-        let table = &view.messages.tables[layout.table(pair)];
-        let mut best = (f32::NEG_INFINITY, 0);
-        for (a, &alone) in alone.iter().enumerate().take(n_third) {
-            self.condition(view, triangle, i, j, a);
-            best_columns(simd, table, &self.given_first, &mut self.best[..width]);
-            self.best[..width]
-                .as_flattened_mut()
-                .iter_mut()
-                .zip(self.given_second.as_flattened())
-                .for_each(|(best, &y)| *best += y);
-            let value = alone + row_max(simd, &self.best[..width]);
-            best = if value > best.0 { (value, a) } else { best };
-        }
-        self.condition(view, triangle, i, j, third_now);
-        let table_now = table.as_flattened()[i_now * width * LANES + j_now];
-        let now = alone[third_now]
-            + self.given_first.as_flattened()[i_now]
-            + self.given_second.as_flattened()[j_now]
-            + table_now;
-        self.third = alone;
-        let gain = best.0 - now;
-        if gain > LEAST_GAIN * (1.0 + now.abs()) {
-            self.make(simd, view, triangle, best.1);
-            return gain;
-        }
-        0.0
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                let layout = &view.messages.layout;
+                let Triangle { third, pair, to_first, to_second } = triangle;
+                let place = layout.region_places[pair];
+                let (i, j) = (layout.members[place], layout.members[place + 1]);
+                let (i_now, j_now, third_now) =
+                    (self.action[i], self.action[j], self.action[third]);
+                self.scores_without(simd, view, pair, i, j);
+                let n_third = layout.n_actions[third];
+                let mut alone = std::mem::take(&mut self.third);
+                alone.clear();
+                alone.extend_from_slice(self.scores(layout, third));
+                let (first, second) =
+                    (self.first.as_flattened_mut(), self.second.as_flattened_mut());
+                let first = &mut first[..layout.n_actions[i]];
+                let second = &mut second[..layout.n_actions[j]];
+                Slice::new(view, to_first, i, third, third_now).subtract(first);
+                Slice::new(view, to_second, j, third, third_now).subtract(second);
+                Slice::new(view, to_first, third, i, i_now).subtract(&mut alone);
+                Slice::new(view, to_second, third, j, j_now).subtract(&mut alone);
+                let width = layout.n_actions[j].div_ceil(LANES);
+                let table = &view.messages.tables[layout.table(pair)];
+                let mut best = (f32::NEG_INFINITY, 0);
+                for (a, &alone) in alone.iter().enumerate().take(n_third) {
+                    self.condition(view, triangle, i, j, a);
+                    best_columns(simd, table, &self.given_first, &mut self.best[..width]);
+                    self.best[..width]
+                        .as_flattened_mut()
+                        .iter_mut()
+                        .zip(self.given_second.as_flattened())
+                        .for_each(|(best, &y)| *best += y);
+                    let value = alone + row_max(simd, &self.best[..width]);
+                    best = if value > best.0 { (value, a) } else { best };
+                }
+                self.condition(view, triangle, i, j, third_now);
+                let table_now = table.as_flattened()[i_now * width * LANES + j_now];
+                let now = alone[third_now]
+                    + self.given_first.as_flattened()[i_now]
+                    + self.given_second.as_flattened()[j_now]
+                    + table_now;
+                self.third = alone;
+                let gain = best.0 - now;
+                if gain > LEAST_GAIN * (1.0 + now.abs()) {
+                    self.make(simd, view, triangle, best.1);
+                    return gain;
+                }
+                0.0
+            },
+        )
     }
 
     /// The scores of the pair when the third agent does `a`.
@@ -132,9 +140,9 @@ impl LocalSearch {
         let value = |x: usize| table[x * width * LANES + b_second] + given[x];
         let b_first =
             (1..layout.n_actions[i]).fold(0, |b, x| if value(x) > value(b) { x } else { b });
-        self.set(view, triangle.third, a);
-        self.set(view, i, b_first);
-        self.set(view, j, b_second);
+        self.set(simd, view, triangle.third, a);
+        self.set(simd, view, i, b_first);
+        self.set(simd, view, j, b_second);
     }
 }
 

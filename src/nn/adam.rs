@@ -72,6 +72,13 @@ impl Adam {
     }
 }
 
+/// A moment that fades away would end as a subnormal number, which processors multiply slowly; what
+/// is this small moves no weight.
+#[inline(always)]
+fn flushed(moment: f32) -> f32 {
+    if moment.abs() < 1e-30 { 0.0 } else { moment }
+}
+
 /// The constants of one step.
 #[derive(Clone, Copy)]
 struct Step {
@@ -87,8 +94,8 @@ impl Step {
     fn apply(self, gradient: &[f32], moments: (&mut [f32], &mut [f32]), parameters: &mut [f32]) {
         let moments = moments.0.iter_mut().zip(moments.1);
         for ((p, g), (m, v)) in parameters.iter_mut().zip(gradient).zip(moments) {
-            *m = self.beta_1 * *m + (1.0 - self.beta_1) * g;
-            *v = self.beta_2 * *v + (1.0 - self.beta_2) * g * g;
+            *m = flushed(self.beta_1 * *m + (1.0 - self.beta_1) * g);
+            *v = flushed(self.beta_2 * *v + (1.0 - self.beta_2) * g * g);
             *p -= self.rate * *m / (v.sqrt() * self.scale + self.epsilon);
         }
     }
@@ -97,8 +104,8 @@ impl Step {
     #[inline(always)]
     fn coast(self, moments: (&mut [f32], &mut [f32]), parameters: &mut [f32]) {
         for (p, (m, v)) in parameters.iter_mut().zip(moments.0.iter_mut().zip(moments.1)) {
-            *m *= self.beta_1;
-            *v *= self.beta_2;
+            *m = flushed(self.beta_1 * *m);
+            *v = flushed(self.beta_2 * *v);
             *p -= self.rate * *m / (v.sqrt() * self.scale + self.epsilon);
         }
     }

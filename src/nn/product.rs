@@ -5,9 +5,6 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Rows of C that one pass over B works on.
-const ROWS: usize = 4;
-
 /// A read-only row-major matrix; transposing it moves no number.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
@@ -27,9 +24,24 @@ impl<'a> Matrix<'a> {
     /// A row-major matrix whose rows start `stride` numbers apart.
     pub fn strided(data: &'a [f32], n_rows: usize, n_columns: usize, stride: usize) -> Self {
         assert!(n_columns <= stride, "{n_columns} columns in rows of {stride}");
-        let needed = if n_rows == 0 { 0 } else { (n_rows - 1) * stride + n_columns };
-        assert!(data.len() >= needed, "{} < {n_rows}x{n_columns}", data.len());
+        assert!(data.len() >= n_rows * stride, "{} < {n_rows}x{stride}", data.len());
         Self { data, n_rows, n_columns, stride, transposed: false }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// One row of a matrix that is not transposed.
+    pub fn row(&self, row: usize) -> &'a [f32] {
+        debug_assert!(!self.transposed, "rows of a transposed matrix do not lie together");
+        &self.data[row * self.stride..][..self.n_columns]
     }
 
     /// The same numbers with rows and columns exchanged.
@@ -99,11 +111,13 @@ impl WithSimd for Product<'_> {
         while vectors > 0 {
             // Nine vectors are better worked on as 3 + 3 + 3 than as 4 + 4 + 1.
             let width = vectors.div_ceil(vectors.div_ceil(most));
+            // As many rows at a time as there are registers for their sums.
             match width {
-                1 => self.columns::<S, 1>(simd, column),
-                2 => self.columns::<S, 2>(simd, column),
-                3 => self.columns::<S, 3>(simd, column),
-                _ => self.columns::<S, 4>(simd, column),
+                1 => self.columns::<S, 1, 8>(simd, column),
+                2 if most == 2 => self.columns::<S, 2, 4>(simd, column),
+                2 => self.columns::<S, 2, 8>(simd, column),
+                3 => self.columns::<S, 3, 8>(simd, column),
+                _ => self.columns::<S, 4, 6>(simd, column),
             }
             vectors -= width;
             column += width * S::F32_LANES;
@@ -115,14 +129,19 @@ impl WithSimd for Product<'_> {
 }
 
 impl Product<'_> {
-    /// `V` whole vectors of columns, all rows.
+    /// `V` whole vectors of columns, all rows, `M` of them at a time.
     #[inline(always)]
-    fn columns<S: Simd, const V: usize>(&mut self, simd: S, column: usize) {
-        let whole = self.left.n_rows / ROWS * ROWS;
-        for row in (0..whole).step_by(ROWS) {
-            self.block::<S, V, ROWS>(simd, row, column);
+    fn columns<S: Simd, const V: usize, const M: usize>(&mut self, simd: S, column: usize) {
+        let (mut row, n_rows) = (0, self.left.n_rows);
+        while row + M <= n_rows {
+            self.block::<S, V, M>(simd, row, column);
+            row += M;
         }
-        for row in whole..self.left.n_rows {
+        while row + 2 <= n_rows {
+            self.block::<S, V, 2>(simd, row, column);
+            row += 2;
+        }
+        if row < n_rows {
             self.block::<S, V, 1>(simd, row, column);
         }
     }
@@ -146,21 +165,21 @@ impl Product<'_> {
                 }
             }
         }
-        let (left, right) = (self.left, &self.right.data[column..]);
-        let n_terms = left.n_columns;
+        let (left, n_terms) = (self.left, self.left.n_columns);
+        let right = self.right.data[..n_terms * stride].chunks_exact(stride).enumerate();
         if left.transposed {
             let data = &left.data[row..];
-            for (k, right) in right.chunks(stride).take(n_terms).enumerate() {
+            for (k, right) in right {
                 let factors = &data[k * left.stride..][..M];
                 let factors = std::array::from_fn(|m| factors[m]);
-                add_products::<S, V, M>(simd, factors, &right[..width], &mut sums);
+                add_products::<S, V, M>(simd, factors, &right[column..][..width], &mut sums);
             }
         } else {
             let rows: [&[f32]; M] =
                 std::array::from_fn(|m| &left.data[(row + m) * left.stride..][..n_terms]);
-            for (k, right) in right.chunks(stride).take(n_terms).enumerate() {
+            for (k, right) in right {
                 let factors = std::array::from_fn(|m| rows[m][k]);
-                add_products::<S, V, M>(simd, factors, &right[..width], &mut sums);
+                add_products::<S, V, M>(simd, factors, &right[column..][..width], &mut sums);
             }
         }
         for (m, sums) in sums.iter().enumerate() {
@@ -171,28 +190,21 @@ impl Product<'_> {
         }
     }
 
-    /// The columns that do not fill a vector, row by row.
+    /// The columns that do not fill a vector.
     #[inline(always)]
     fn last_columns<S: Simd>(&mut self, simd: S, column: usize) {
-        let (stride, width) = (self.right.stride, self.right.n_columns - column);
-        let whole = self.left.n_rows / ROWS * ROWS;
-        for row in (0..whole).step_by(ROWS) {
-            self.last_block::<S, ROWS>(simd, row, column, stride, width);
+        let whole = self.left.n_rows / 4 * 4;
+        for row in (0..whole).step_by(4) {
+            self.last_block::<S, 4>(simd, row, column);
         }
         for row in whole..self.left.n_rows {
-            self.last_block::<S, 1>(simd, row, column, stride, width);
+            self.last_block::<S, 1>(simd, row, column);
         }
     }
 
     #[inline(always)]
-    fn last_block<S: Simd, const M: usize>(
-        &mut self,
-        simd: S,
-        row: usize,
-        column: usize,
-        stride: usize,
-        width: usize,
-    ) {
+    fn last_block<S: Simd, const M: usize>(&mut self, simd: S, row: usize, column: usize) {
+        let (stride, width) = (self.right.stride, self.right.n_columns - column);
         let mut sums = [simd.splat_f32s(0.0); M];
         for (m, sum) in sums.iter_mut().enumerate() {
             let from = &self.destination[(row + m) * stride + column..][..width];
@@ -204,9 +216,9 @@ impl Product<'_> {
         }
         let left = self.left;
         let (across, down) = if left.transposed { (left.stride, 1) } else { (1, left.stride) };
-        for (k, right) in self.right.data[column..].chunks(stride).take(left.n_columns).enumerate()
-        {
-            let right = simd.partial_load_f32s(&right[..width]);
+        let right = self.right.data[..left.n_columns * stride].chunks_exact(stride);
+        for (k, right) in right.enumerate() {
+            let right = simd.partial_load_f32s(&right[column..][..width]);
             for (m, sum) in sums.iter_mut().enumerate() {
                 let factor = simd.splat_f32s(left.data[(row + m) * down + k * across]);
                 *sum = simd.mul_add_e_f32s(factor, right, *sum);

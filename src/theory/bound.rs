@@ -71,6 +71,8 @@ pub(super) struct Budget {
     pub(super) graph: &'static str,
     /// Number of the problem.
     pub(super) number: u64,
+    /// Number of agents.
+    pub(super) n_agents: usize,
     /// The graph has no cycle.
     pub(super) is_tree: bool,
     /// ‖Σ_R Q_R* − Q*‖_∞.
@@ -130,6 +132,7 @@ pub(super) fn budget(problem: &FactoredCmdp, coordinator: fn() -> Box<dyn Coordi
     Budget {
         graph: "",
         number: 0,
+        n_agents: problem.graph.n_agents(),
         is_tree: false,
         error: sup_distance(&sum, &optimal),
         deficit,
@@ -304,7 +307,7 @@ fn coordination_findings(budgets: &[Budget]) -> Vec<Finding> {
     );
     let overlap: Vec<&Budget> = budgets.iter().filter(|b| b.deficit > ROUNDING).collect();
     let distance = largest(overlap.iter().map(|b| b.unrepresentable));
-    let far = overlap.iter().filter(|b| b.unrepresentable > ROUNDING).min_by_key(|b| b.number);
+    let far = overlap.iter().filter(|b| b.unrepresentable > ROUNDING).min_by_key(|b| b.n_agents);
     let representable = Finding::new(
         "bound.representable",
         "Remark: Q* is a sum of regional functions when the graph has every dependency",

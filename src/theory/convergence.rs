@@ -45,7 +45,7 @@ impl Default for ConvergenceOptions {
     fn default() -> Self {
         Self {
             n_seeds: 20,
-            n_steps: 300_000,
+            n_steps: 1_000_000,
             gamma: 0.8,
             rule: two_head_targets,
             step: |visits| ((visits + 1) as f64).powf(-STEP_EXPONENT),
@@ -326,9 +326,11 @@ fn falls(curves: &[Curve], places: &[f64]) -> (bool, String) {
     let list =
         |values: &[f64]| values.iter().map(|v| format!("{v:.3}")).collect::<Vec<_>>().join(", ");
     let text = format!(
-        "median error falls to {} of its first value; slope over the last two decades {}, over the \
-         last {} (theory {:.2})",
+        "median error falls to {} of its value at {:.0} steps within {:.0} decades; log-log slope over the \
+         last two decades {}, over the last {} (theory {:.2})",
         list(&shares),
+        places[0],
+        (end / places[0]).log10(),
         list(&late),
         list(&last),
         -STEP_EXPONENT / 2.0

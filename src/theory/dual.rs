@@ -272,13 +272,14 @@ fn distance_figure(pair: &[Case], path: &[Case], runs: &Ascents) -> Figure {
         curve("sampled episodes", pair, &runs.sampled),
         curve("mean cost of 25 steps", pair, &runs.means),
         curve("unequal agents (path of 3)", path, &runs.unequal),
-        curve("… fed with the team's mean", path, &runs.shared),
+        curve("the same, fed with the mean", path, &runs.shared),
     ];
     Figure {
         name: "dual",
-        title: "Distance of the mean multiplier from the dual optimum, η_k = 100 (k+1)^−0.9".into(),
+        title: "Distance of the mean multiplier from the dual optimum, steps 100 / (k+1)^0.9"
+            .into(),
         horizontal: ("episodes", true),
-        vertical: ("|λ̄ − λ*|", true),
+        vertical: ("distance of mean λ from λ*", true),
         curves,
     }
 }

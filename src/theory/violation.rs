@@ -3,7 +3,7 @@
 use super::{
     Curve, Figure, Finding, Report, Verdict,
     ascent::{AscentRule, Case, ascend, cases, lagrangian_answer},
-    bound::{BoundOptions, Budget, ROUNDING, budgets},
+    bound::{BoundOptions, Budget, ROUNDING, budgets, dots, line},
     figure::{largest, median},
     problems::FactoredCmdp,
 };
@@ -79,9 +79,9 @@ pub fn check_violation(options: &ViolationOptions, seed: u64, tick: &(dyn Fn() +
         Curve::of_runs(name, &horizontal, &runs.iter().map(values).collect::<Vec<_>>())
     };
     let curves = vec![
-        curve("Σ [limit − c̄]₊ (as printed)", |v| v.printed),
-        curve("Σ [c̄ − limit]₊", |v| v.positive),
-        curve("[Σ (c̄ − limit)]₊", |v| v.signed),
+        curve("sum of [limit − cost]+ (printed)", |v| v.printed),
+        curve("sum of [cost − limit]+", |v| v.positive),
+        curve("[sum of (cost − limit)]+", |v| v.signed),
     ];
     let last = options.episodes.last().copied().unwrap_or(1);
     let smallest = measure(&smallest_case(options.gamma), options, last);
@@ -178,25 +178,22 @@ fn figure(mut curves: Vec<Curve>) -> Figure {
     }
 }
 
-/// Losses of both policies against the bound, by rising bound.
+/// Losses of both policies against the bound, one dot per problem.
 fn loss_figure(budgets: &[Budget]) -> Figure {
-    let mut sorted: Vec<&Budget> = budgets.iter().filter(|b| b.error > ROUNDING).collect();
-    sorted.sort_by(|a, b| a.error.total_cmp(&b.error));
-    let curve = |name: &str, value: &dyn Fn(&Budget) -> f64| {
-        let ranked = sorted.iter().enumerate();
-        Curve::new(name, ranked.map(|(i, b)| ((i + 1) as f64, value(b).max(1e-4))).collect())
-    };
+    let factor = budgets.first().map_or(1.0, |b| 2.0 / (1.0 - b.gamma));
     Figure {
         name: "suboptimality",
-        title: "Loss of the greedy policy against 2ε/(1−γ), by rising error (no loss at 0.0001)"
+        title: "Loss of the greedy policy against 2ε/(1−γ), one dot per problem (0 at 0.001)"
             .into(),
-        horizontal: ("problem", false),
-        vertical: ("V* − V^π, largest over states", true),
+        horizontal: ("ε: largest error of Σ Q_R against Q*", true),
+        vertical: ("largest V* − V of a state", true),
         curves: vec![
-            curve("loss, exact argmax", &|b| b.losses[0]),
-            curve("loss, Max-Sum", &|b| b.losses[1]),
-            curve("2‖Q̃ − Q*‖/(1−γ)", &|b| 2.0 * b.error / (1.0 - b.gamma)),
-            curve("2ε/(1−γ), ε of Thm 3", &|b| 2.0 * b.printed(b.beta()) / (1.0 - b.gamma)),
+            dots(budgets, "loss, Max-Sum", |b| b.losses[1]),
+            dots(budgets, "loss, exact argmax", |b| b.losses[0]),
+            dots(budgets, "2ε/(1−γ), ε of Thm 3", |b| {
+                2.0 * b.printed(b.beta()) / (1.0 - b.gamma)
+            }),
+            line(budgets, "2ε/(1−γ), ε measured", factor),
         ],
     }
 }

@@ -1,15 +1,17 @@
 //! Each theory check in small: it agrees with the right algorithm and objects to a wrong one.
 
 use cgcmarl::{
-    algorithm::{HeadTargets, NextValues, bootstrap, two_head_targets},
+    algorithm::{CgCmarlPolicy, HeadTargets, NextValues, bootstrap, two_head_targets},
     coordination::{Coordination, Coordinator, FactorTables},
+    experiment::{Model, build_arena},
     graph::{CoordinationGraph, JointAction},
     theory::{
-        BoundOptions, ConvergenceOptions, DualOptions, Report, StructureOptions, Verdict,
-        ViolationOptions, check_bound, check_convergence, check_dual, check_structure,
-        check_violation,
+        BoundOptions, ConvergenceOptions, DualOptions, ErrorBudget, Report, StructureOptions,
+        TrainedOptions, Verdict, ViolationOptions, check_bound, check_convergence, check_dual,
+        check_structure, check_trained, check_violation,
     },
 };
+use std::path::Path;
 
 const SEED: u64 = 1;
 
@@ -50,7 +52,7 @@ fn a_cost_head_that_maximises_itself_is_caught() {
 
 #[test]
 fn steps_that_never_shrink_are_caught() {
-    let options = ConvergenceOptions { step: |_| 0.8, ..small_convergence() };
+    let options = ConvergenceOptions { step: |_| 0.2, ..small_convergence() };
     let report = check_convergence(&options, SEED, &|| {});
     assert_eq!(verdict(&report, "convergence.primary"), Verdict::DoesNotHold);
 }
@@ -64,7 +66,10 @@ fn the_multiplier_reaches_the_dual_optimum_of_the_optimal_policy_only() {
     let report = check_dual(&small_dual(), SEED, &|| {});
     assert_eq!(verdict(&report, "dual.diminishing"), Verdict::Holds);
     assert_eq!(verdict(&report, "dual.constant"), Verdict::Holds);
+    assert!(is_conditional(&verdict(&report, "dual.episode_mean")));
     assert!(is_conditional(&verdict(&report, "dual.own_multipliers")));
+    assert!(is_conditional(&verdict(&report, "dual.conservatism")));
+    assert_eq!(verdict(&report, "dual.gap_deterministic"), Verdict::DoesNotHold);
     assert_eq!(verdict(&report, "dual.executed"), Verdict::DoesNotHold);
     assert_eq!(verdict(&report, "dual.executed_feasible"), Verdict::DoesNotHold);
     assert_eq!(verdict(&report, "dual.gap_joint"), Verdict::Holds);
@@ -75,6 +80,19 @@ fn the_multiplier_reaches_the_dual_optimum_of_the_optimal_policy_only() {
 fn a_dual_step_of_the_wrong_sign_is_caught() {
     let options = DualOptions {
         ascend: |multipliers, costs, step| multipliers.ascend(costs, -step),
+        ..small_dual()
+    };
+    let report = check_dual(&options, SEED, &|| {});
+    assert_eq!(verdict(&report, "dual.diminishing"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.constant"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.episode_mean"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.own_multipliers"), Verdict::DoesNotHold);
+}
+
+#[test]
+fn a_dual_step_that_never_shrinks_enough_is_caught() {
+    let options = DualOptions {
+        ascend: |multipliers, costs, step| multipliers.ascend(costs, step.max(2.0)),
         ..small_dual()
     };
     let report = check_dual(&options, SEED, &|| {});
@@ -159,6 +177,36 @@ fn violations_under_a_dual_step_of_the_wrong_sign_are_caught() {
     };
     let report = check_violation(&options, SEED, &|| {});
     assert_eq!(verdict(&report, "violation.cumulative"), Verdict::DoesNotHold);
+}
+
+/// The shipped team of three, on a few held-out starts.
+fn budget_of_three(change: impl Fn(&mut TrainedOptions)) -> ErrorBudget {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/simple_spread_3");
+    let model = Model::open(&folder).unwrap();
+    let environment = &model.config.environment;
+    let learner = model.learner(environment).unwrap();
+    let mut policies: Vec<CgCmarlPolicy> = vec![learner.policy_at(0.5)];
+    let mut options = TrainedOptions {
+        episodes: 12,
+        n_decisions: 40,
+        ..TrainedOptions::new(model.config.cg_cmarl.learning.gamma, 7)
+    };
+    change(&mut options);
+    let mut arena = build_arena(environment, options.episodes).unwrap();
+    check_trained(&mut policies, &mut arena, &options, &|_| {})
+}
+
+#[test]
+fn the_error_budget_of_a_trained_model_shows_a_broken_coordinator_and_a_wrong_discount() {
+    let budget = budget_of_three(|_| {});
+    let point = &budget.points[0];
+    assert_eq!((budget.n_agents, budget.decisions), (3, 38));
+    assert_eq!(point.proven, 1.0);
+    assert!(point.max_sum.missed < 0.3 && point.deficit[0] >= 0.0, "{point:?}");
+    let broken = budget_of_three(|options| options.coordinator = || Box::new(Broken));
+    assert!(broken.points[0].max_sum.missed > 0.9, "{broken:?}");
+    let myopic = budget_of_three(|options| options.gamma = 0.0);
+    assert!(myopic.points[0].td_errors[0] > 2.0 * point.td_errors[0], "{myopic:?}");
 }
 
 #[test]

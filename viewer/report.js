@@ -181,12 +181,28 @@
     const { environment, ...origin } = data.manifest ?? {};
     facts(find("origin"), { run: data.name, ...origin });
     find("config").textContent = data.config;
-    if (data.error_budget) {
-      find("budget-card").hidden = false;
-      const table = element("table", null, find("budget"));
-      table.className = "facts";
-      facts(table, data.error_budget);
+    if (data.error_budget) showBudget(data.error_budget);
+  }
+
+  /** The parts of the error per decision, one row per multiplier. */
+  function showBudget(budget) {
+    find("budget-card").hidden = false;
+    const table = element("table", null, find("budget"));
+    const head = element("tr", null, element("thead", null, table));
+    for (const name of ["λ", "Max-Sum misses", "mean ε_MS", "largest", "own coordinator misses", "Σ max − max Σ", "cost predicted", "cost realised", "TD error, primary", "TD error, cost"]) element("th", name, head).scope = "col";
+    const body = element("tbody", null, table);
+    for (const point of budget.points) {
+      const row = element("tr", null, body);
+      const cells = [
+        point.multiplier, percent(point.max_sum.missed), rate(point.max_sum.mean), rate(point.max_sum.largest), percent(point.acting.missed),
+        `${point.deficit[0].toFixed(3)} / ${point.deficit[1].toFixed(3)}`, rate(point.predicted_cost),
+        `${rate(point.realised_cost)} ± ${rate(2 * point.standard_error)}`, point.td_errors[0].toFixed(3), point.td_errors[1].toFixed(3),
+      ];
+      cells.forEach((cell) => element("td", String(cell), row));
     }
+    find("budget-note").textContent = `${budget.episodes} episodes and ${budget.decisions} decisions per row, on starts that training never saw. `
+      + "Misses: decisions below the exact optimum of their own tables. Σ max − max Σ: what regions would gain by choosing apart, median / 90th percentile. "
+      + "Cost: discounted from the first step on, as the cost heads predict it and as it was paid (± two standard errors of the difference). TD error: root mean square over steps of the team's value.";
   }
 
   function showCurves() {

@@ -65,7 +65,7 @@
     find("now-decision").textContent = time === null ? "–" : `${time.toFixed(2)} ms`;
     for (const each of theatre.stages) {
       const [n, of] = theatre.coverage(each);
-      find(`tally-${each.seat}`).textContent = `${n}/${of} covered · ${each.collisions} collisions`;
+      find(`tally-${each.seat}`).textContent = `${n}/${of} covered · ${each.collisions} collision${each.collisions === 1 ? "" : "s"}`;
     }
     find("play").textContent = theatre.playing ? "Pause" : "Play";
     find("play").setAttribute("aria-pressed", String(theatre.playing));

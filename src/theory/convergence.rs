@@ -45,7 +45,7 @@ impl Default for ConvergenceOptions {
     fn default() -> Self {
         Self {
             n_seeds: 20,
-            n_steps: 300_000,
+            n_steps: 1_000_000,
             gamma: 0.8,
             rule: two_head_targets,
             step: |visits| ((visits + 1) as f64).powf(-STEP_EXPONENT),
@@ -312,20 +312,27 @@ pub fn check_convergence(
     Report { findings, figures: vec![figure(&curves)] }
 }
 
-/// Whether every curve falls at least four fifths as steeply as √α, and to a tenth of its start.
+/// Whether every curve falls to a tenth of its start and is still falling in the last decade, at
+/// least half as steeply as √α; steps that do not shrink end on a floor there.
 fn falls(curves: &[Curve], places: &[f64]) -> (bool, String) {
-    let start = places[places.len() - 1] / 100.0;
-    let slopes: Vec<f64> = curves.iter().map(|curve| curve.slope_from(start)).collect();
+    let end = places[places.len() - 1];
+    let slopes = |start: f64| -> Vec<f64> {
+        curves.iter().map(|curve| curve.slope_from(start * 0.999)).collect()
+    };
+    let (late, last) = (slopes(end / 100.0), slopes(end / 10.0));
     let shares: Vec<f64> = curves.iter().map(|curve| curve.last() / curve.points[0].1).collect();
-    let steepest_allowed = -0.8 * STEP_EXPONENT / 2.0;
-    let holds = slopes.iter().all(|slope| *slope <= steepest_allowed)
+    let holds = last.iter().all(|slope| *slope <= -0.5 * STEP_EXPONENT / 2.0)
         && shares.iter().all(|share| *share <= 0.1);
     let list =
         |values: &[f64]| values.iter().map(|v| format!("{v:.3}")).collect::<Vec<_>>().join(", ");
     let text = format!(
-        "median error falls to {} of its first value; slope over the last two decades {} (theory {:.2})",
+        "median error falls to {} of its value at {:.0} steps within {:.0} decades; log-log slope over the \
+         last two decades {}, over the last {} (theory {:.2})",
         list(&shares),
-        list(&slopes),
+        places[0],
+        (end / places[0]).log10(),
+        list(&late),
+        list(&last),
         -STEP_EXPONENT / 2.0
     );
     (holds, text)

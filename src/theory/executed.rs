@@ -5,8 +5,9 @@
 
 use super::{
     Curve, Figure, Finding, Report, Verdict,
+    ascent::{Case, ascend, diminishing, final_distance},
     convergence::fixed_points,
-    dual::{Case, DualOptions, ascend, diminishing, final_distance},
+    dual::DualOptions,
     figure::{largest, median},
     lagrangian::{DualFunction, expected},
     problems::FactoredCmdp,
@@ -69,6 +70,7 @@ fn executed_in(mdp: &TabularCmdp, multiplier: f64) -> Vec<usize> {
 
 /// One comparison at one multiplier.
 struct Comparison {
+    problem: usize,
     multiplier: f64,
     /// (d(λ) − L(executed)) / (d(λ) − L(π_0)): 0 is optimal, 1 no better than π_0.
     share_lost: f64,
@@ -94,6 +96,7 @@ fn compare(case: &Case, heads: &[Vec<Vec<f64>>; 2], multiplier: f64) -> Comparis
     let prediction = |s: usize| predicted[s * joint.n_actions + policy[s]];
     let open = best - plain;
     Comparison {
+        problem: 0,
         multiplier,
         share_lost: if open > ROUNDING { (best - mine) / open } else { 0.0 },
         optimistic: states.clone().filter(|&s| actual[s] < prediction(s) - ROUNDING).count(),
@@ -103,13 +106,13 @@ fn compare(case: &Case, heads: &[Vec<Vec<f64>>; 2], multiplier: f64) -> Comparis
 }
 
 /// Compares the executed policy with the Lagrangian optimum, and follows its own dual ascent.
-pub(super) fn executed_findings(cases: &[Case], options: &DualOptions) -> Report {
+pub(super) fn executed_findings(
+    cases: &[Case],
+    overlapping: &[Case],
+    options: &DualOptions,
+) -> Report {
     let heads: Vec<_> = cases.iter().map(|case| fixed_points(&case.problem)).collect();
-    let comparisons: Vec<Comparison> = cases
-        .iter()
-        .zip(&heads)
-        .flat_map(|(case, heads)| MULTIPLIERS.map(|multiplier| compare(case, heads, multiplier)))
-        .collect();
+    let comparisons = comparisons(cases);
     let distances: Vec<f64> = cases
         .iter()
         .zip(&heads)
@@ -126,15 +129,24 @@ pub(super) fn executed_findings(cases: &[Case], options: &DualOptions) -> Report
     let findings = vec![
         optimum_finding(&comparisons, &distances),
         feasible_finding(),
-        conservatism_finding(&comparisons),
+        conservatism_finding(&comparisons, &self::comparisons(overlapping)),
     ];
     Report { findings, figures: vec![figure(&comparisons)] }
+}
+
+fn comparisons(cases: &[Case]) -> Vec<Comparison> {
+    let each = |(problem, case): (usize, &Case)| {
+        let heads = fixed_points(&case.problem);
+        MULTIPLIERS.map(|multiplier| Comparison { problem, ..compare(case, &heads, multiplier) })
+    };
+    cases.iter().enumerate().flat_map(each).collect()
 }
 
 fn optimum_finding(comparisons: &[Comparison], distances: &[f64]) -> Finding {
     let short = comparisons.iter().filter(|c| c.share_lost > 0.01).count();
     let lost = largest(comparisons.iter().map(|c| c.share_lost));
     let near = distances.iter().filter(|d| **d <= 0.05).count();
+    let trapped = trapped_lagrangian();
     let text = format!(
         "short of d(λ) in {short} of {} comparisons, by up to {:.0} % of what π_0 leaves open; its \
          ascent ends within 0.05 of λ* in {near} of {} problems (median distance {:.2})",
@@ -147,8 +159,23 @@ fn optimum_finding(comparisons: &[Comparison], distances: &[f64]) -> Finding {
         "dual.executed",
         "Thm 2: argmax Q_prim + λ Q_cost maximises the Lagrangian, so its λ̄ → λ*",
         text,
-        Verdict::of(short == 0 && near == distances.len()),
+        Verdict::of(short == 0 && near == distances.len() && trapped.is_none()),
     )
+    .against(trapped)
+}
+
+/// The trap at λ = 2: what the executed policy misses, if anything.
+fn trapped_lagrangian() -> Option<String> {
+    let (mdp, multiplier) = (trap(), 2.0);
+    let lagrangian = mdp.lagrangian_reward(multiplier);
+    let best = mdp.state_values(&mdp.optimal(&lagrangian))[0];
+    let mine = mdp.evaluate(&executed_in(&mdp, multiplier), &lagrangian)[0];
+    (best - mine > ROUNDING).then(|| {
+        format!(
+            "the agent of the next claim at λ = {multiplier}: it stays in A for ever, V_0 + λV_1 = {mine:.2}, \
+             while leaving once is worth {best:.2}"
+        )
+    })
 }
 
 /// The trap: a feasible constraint that no multiplier meets.
@@ -184,24 +211,43 @@ fn feasible_finding() -> Finding {
     .against(counterexample)
 }
 
-fn conservatism_finding(comparisons: &[Comparison]) -> Finding {
-    let total: usize = comparisons.iter().map(|c| c.n_states).sum();
-    let optimistic: usize = comparisons.iter().map(|c| c.optimistic).sum();
-    let worse: usize = comparisons.iter().map(|c| c.worse).sum();
-    let verdict = Verdict::conditional(
-        optimistic == 0,
-        worse == 0,
-        "comparison with the primary-greedy policy's own value V_1^π0, not with Q_cost(s, executed)",
-    );
+fn conservatism_finding(one: &[Comparison], overlapping: &[Comparison]) -> Finding {
+    let count = |comparisons: &[Comparison], part: fn(&Comparison) -> usize| -> usize {
+        comparisons.iter().map(part).sum()
+    };
+    let text = |comparisons: &[Comparison]| {
+        format!(
+            "{} of {} states (below V_1 of the primary-greedy policy in {})",
+            count(comparisons, |c| c.optimistic),
+            count(comparisons, |c| c.n_states),
+            count(comparisons, |c| c.worse)
+        )
+    };
+    let is_conservative = |comparisons: &[Comparison]| count(comparisons, |c| c.optimistic) == 0;
     Finding::new(
         "dual.conservatism",
         "Section two-head: Q_cost underestimates the constraint reward actually achieved",
         format!(
-            "V_1 of the executed policy below Q_cost(s, executed action) in {optimistic} of {total} states, \
-             below V_1 of the primary-greedy policy in {worse}; one region"
+            "V_1 of the executed policy below Σ Q_cost(s, executed action): one region {}, all pairs of 3 {}",
+            text(one),
+            text(overlapping)
         ),
-        verdict,
+        Verdict::conditional(
+            is_conservative(one) && is_conservative(overlapping),
+            is_conservative(one),
+            "regions that do not overlap",
+        ),
     )
+    .against(overlapping.iter().find(|c| c.optimistic > 0).map(|c| {
+        format!(
+            "all pairs of 3, two states, two actions, the {}. problem with a limit that binds, λ = {}: the \
+             cost is higher than predicted in {} of {} states",
+            c.problem + 1,
+            c.multiplier,
+            c.optimistic,
+            c.n_states
+        )
+    }))
 }
 
 fn figure(comparisons: &[Comparison]) -> Figure {

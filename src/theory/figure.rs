@@ -13,6 +13,8 @@ pub struct Curve {
     pub band: Vec<(f64, f64)>,
     /// Drawn broken: a bound or a reference, not a measurement.
     pub is_reference: bool,
+    /// Drawn as dots: the points have no order.
+    pub is_scatter: bool,
 }
 
 /// Curves that share their axes.
@@ -39,6 +41,11 @@ impl Curve {
     /// A bound or a reference.
     pub fn reference(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { is_reference: true, ..Self::new(name, points) }
+    }
+
+    /// One dot per case.
+    pub fn scatter(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self { is_scatter: true, ..Self::new(name, points) }
     }
 
     /// Median over runs, with the band from the 10th to the 90th percentile; `runs[run][place]`.

@@ -2,7 +2,7 @@
 
 use super::{
     Finding, Verdict,
-    dual::Case,
+    ascent::Case,
     figure::{largest, median},
     lagrangian::expected,
     linear_program::constrained_optimum,

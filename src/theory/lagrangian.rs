@@ -62,6 +62,19 @@ impl DualFunction {
         let feasible = self.pieces.iter().find(|piece| piece.slack >= -TOLERANCE);
         feasible.map_or(self.ceiling, |piece| piece.from)
     }
+
+    /// argmin d as an interval: one point, unless a piece meets the constraint exactly.
+    pub fn minimisers(&self) -> (f64, f64) {
+        let low = self.minimiser();
+        let next = self.pieces.iter().find(|piece| piece.slack > TOLERANCE);
+        (low, next.map_or(self.ceiling, |piece| piece.from).max(low))
+    }
+
+    /// Distance of λ from argmin d.
+    pub fn distance(&self, multiplier: f64) -> f64 {
+        let (low, high) = self.minimisers();
+        (low - multiplier).max(multiplier - high).max(0.0)
+    }
 }
 
 /// Adds every piece between two lines: where they cross, either nothing is higher or a new line is.

@@ -2,6 +2,7 @@
 //!
 //! Every verdict is computed from numbers measured here; the update rules are those of training.
 
+mod ascent;
 mod bound;
 mod convergence;
 mod dual;
@@ -17,16 +18,17 @@ mod tabular;
 mod trained;
 mod violation;
 
+pub use ascent::AscentRule;
 pub use bound::{BoundOptions, check_bound};
 pub use convergence::{ConvergenceOptions, TargetRule, check_convergence};
-pub use dual::{AscentRule, DualOptions, check_dual};
+pub use dual::{DualOptions, check_dual};
 pub use figure::{Curve, Figure};
 pub use lagrangian::{DualFunction, Piece};
 pub use linear_program::{constrained_optimum, distance_from_sums};
 pub use problems::FactoredCmdp;
 pub use structure::{StructureOptions, check_structure};
 pub use tabular::TabularCmdp;
-pub use trained::{TrainedOptions, check_trained};
+pub use trained::{BudgetPoint, CoordinationLoss, ErrorBudget, TrainedOptions, check_trained};
 pub use violation::{ViolationOptions, check_violation};
 
 use serde::Serialize;

@@ -3,7 +3,6 @@
 use super::{
     Curve, Figure, Finding, Report, Verdict,
     bound::{ROUNDING, budget, disjoint_pairs, smallest_conflict},
-    figure::median,
     problems::FactoredCmdp,
 };
 use crate::{
@@ -96,7 +95,7 @@ pub fn check_structure(options: &StructureOptions, seed: u64, tick: &(dyn Fn() +
                 .map(|problem| budget(&problem, || Box::new(Exhaustive)).beta())
                 .collect();
             least = betas.iter().copied().fold(least, f64::min);
-            (strength, median(betas.into_iter()).max(1e-6))
+            (strength, betas.iter().sum::<f64>() / betas.len() as f64)
         });
         curves.push(Curve::new(*name, points.to_vec()));
         tick();
@@ -110,12 +109,17 @@ pub fn check_structure(options: &StructureOptions, seed: u64, tick: &(dyn Fn() +
 fn coupling(curves: &[Curve], holds: bool, least: f64) -> Finding {
     let slopes: Vec<String> =
         curves.iter().map(|curve| format!("{:.2}", curve.slope_from(0.0))).collect();
+    let ends: Vec<String> = curves
+        .iter()
+        .map(|curve| format!("{:.1e} and {:.2}", curve.points[0].1, curve.last()))
+        .collect();
     Finding::new(
         "structure.coupling",
         "Prop (ii): β ≥ 0 for overlapping regions, controlled by the strength of coupling",
         format!(
-            "smallest β {least:.1e}; own rewards divided evenly plus κ × pair rewards: slope of log β \
-             against log κ {} ({})",
+            "smallest β {least:.1e}; own rewards divided evenly plus κ × pair rewards: mean β at \
+             κ = 0.001 and 1 is {}; slope of log β against log κ {} ({})",
+            ends.join(", "),
             slopes.join(", "),
             curves.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ")
         ),
@@ -151,7 +155,7 @@ fn figure(curves: Vec<Curve>) -> Figure {
         name: "structure",
         title: "Structural error β against the strength of pair rewards".into(),
         horizontal: ("coupling κ", true),
-        vertical: ("β, median", true),
+        vertical: ("β, mean over problems", true),
         curves,
     }
 }

@@ -2,9 +2,11 @@
 
 use super::output::{self, OutputFormat, print, remark};
 use crate::report;
+use anyhow::Context;
 use cgcmarl::{
+    checkpoint::atomic,
     experiment::{Model, build_arena, on_threads},
-    theory::{self, Report},
+    theory::{self, BudgetPoint, ErrorBudget, Report},
 };
 use clap::{Args, ValueEnum};
 use std::{
@@ -53,7 +55,7 @@ pub(crate) struct TheoryArgs {
     /// Seed of the random problems
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where theory.json and the figures go
+    /// Where theory.json and the figures go; with --run, error_budget.json [default: the run]
     #[arg(long)]
     out: Option<PathBuf>,
     /// Measure a trained run instead
@@ -69,10 +71,20 @@ pub(crate) struct TheoryArgs {
 
 /// Checks, draws and prints.
 pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
-    let report = on_threads(output::threads(args.threads), || match &args.run {
-        Some(run) => trained(run),
-        None => Ok(checks(args.check, args.seed)),
-    })??;
+    let n_threads = output::threads(args.threads);
+    if let Some(run) = &args.run {
+        let budget = on_threads(n_threads, || trained(run))??;
+        let json = serde_json::to_string_pretty(&budget)?;
+        let path = args.out.as_ref().unwrap_or(run).join("error_budget.json");
+        atomic::write(&path, format!("{json}\n").as_bytes())
+            .with_context(|| path.display().to_string())?;
+        match args.format {
+            OutputFormat::Table => print(&report::budget::table(&budget)),
+            OutputFormat::Json => print(&json),
+        }?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = on_threads(n_threads, || checks(args.check, args.seed))?;
     if let Some(folder) = &args.out {
         report::theory::save(folder, &report)?;
     }
@@ -121,18 +133,18 @@ fn checks(chosen: Check, seed: u64) -> Report {
 }
 
 /// The error budget of a trained run.
-fn trained(run: &Path) -> anyhow::Result<Report> {
+fn trained(run: &Path) -> anyhow::Result<ErrorBudget> {
     let model = Model::open(run)?;
     let environment = &model.config.environment;
     let learner = model.learner(environment)?;
     let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| learner.policy_at(m)).collect();
-    let options = theory::TrainedOptions {
-        episodes: 40,
-        start_seed: HELD_OUT,
-        n_decisions: 250,
-        gamma: model.config.cg_cmarl.learning.gamma,
-    };
+    let gamma = model.config.cg_cmarl.learning.gamma;
+    let options = theory::TrainedOptions::new(gamma, HELD_OUT);
     let mut arena = build_arena(environment, options.episodes)?;
-    let tick = || remark("one multiplier done");
+    let started = Instant::now();
+    let tick = |point: &BudgetPoint| {
+        let (done, seconds) = (point.multiplier, started.elapsed().as_secs());
+        remark(&format!("λ = {done} of {MULTIPLIERS:?} done after {seconds} s"));
+    };
     Ok(theory::check_trained(&mut policies, &mut arena, &options, &tick))
 }

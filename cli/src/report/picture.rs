@@ -66,6 +66,8 @@ pub(crate) enum Shape {
     Line { places: Vec<Place>, colour: Colour, width: f64 },
     /// A filled area.
     Area { places: Vec<Place>, colour: Colour },
+    /// A filled area that lets through what lies below.
+    Veil { places: Vec<Place>, colour: Colour },
     /// A filled disc.
     Disc { centre: Place, radius: f64, colour: Colour },
     /// Text centred vertically on its place.
@@ -114,6 +116,11 @@ impl Picture {
     /// Fills an area.
     pub(crate) fn area(&mut self, places: &[Place], colour: Colour) {
         self.shapes.push(Shape::Area { places: places.to_vec(), colour });
+    }
+
+    /// Tints an area.
+    pub(crate) fn veil(&mut self, places: &[Place], colour: Colour) {
+        self.shapes.push(Shape::Veil { places: places.to_vec(), colour });
     }
 
     /// Fills a disc.

@@ -96,14 +96,17 @@ pub(crate) fn picture(figure: &Figure) -> Picture {
         let lower = ends.rev().map(|(point, band)| place((point.0, band.0)));
         let outline: Vec<Place> = upper.chain(lower).collect();
         if !outline.is_empty() {
-            picture.area(&outline, pale(*ink));
+            picture.veil(&outline, *ink);
         }
     }
     for (index, (curve, ink)) in figure.curves.iter().zip(&inks).enumerate() {
         let places: Vec<Place> = curve.points.iter().map(|point| place(*point)).collect();
         let y = BOUNDS.1 + 8.0 + 20.0 * index as f64;
         let key = [(BOUNDS.2 + 14.0, y), (BOUNDS.2 + 34.0, y)];
-        if curve.is_reference {
+        if curve.is_scatter {
+            places.iter().for_each(|place| picture.disc(*place, 2.2, *ink));
+            picture.disc((BOUNDS.2 + 24.0, y), 3.0, *ink);
+        } else if curve.is_reference {
             picture.dashes(&places, *ink, 1.25, 5.0);
             picture.dashes(&key, *ink, 1.25, 5.0);
         } else {
@@ -127,12 +130,6 @@ fn inks(curves: &[Curve]) -> Vec<Colour> {
     let mut colours = COLOURS.into_iter().cycle();
     let ink = |curve: &Curve| if curve.is_reference { None } else { colours.next() };
     curves.iter().map(ink).map(|ink| ink.unwrap_or(GREY)).collect()
-}
-
-/// Four fifths of the way to white.
-fn pale(ink: Colour) -> Colour {
-    let mix = |channel: u8| 255 - (255 - channel) / 5;
-    (mix(ink.0), mix(ink.1), mix(ink.2))
 }
 
 fn axis(

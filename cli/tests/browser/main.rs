@@ -220,6 +220,36 @@ fn the_server_keeps_strangers_out() {
     }
 }
 
+#[test]
+fn a_run_that_changes_is_followed_beside_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json"] {
+        std::fs::copy(trained().join(file), folder.path().join(file)).unwrap();
+    }
+    let view = View::start(folder.path(), &["--compare", trained().to_str().unwrap()]);
+    let ask = || view.ask("GET /api/run HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").1;
+    let before = ask();
+    assert!(before.contains("\"curves\":[]") && before.contains("\"compare\":{"), "{before}");
+    let browser = browser();
+    if let Some(browser) = &browser {
+        browser.open(&view.address);
+        browser.wait(20, "window.cgcmarl && window.cgcmarl.theatre && true");
+        browser.wait(20, "window.cgcmarl.theatre.stages.length === 2");
+        browser.wait(20, "document.getElementById('curves-card').hidden");
+    }
+    let lines = "{\"step\":1000,\"coverage\":0.1}\n{\"step\":2000,\"coverage\":0.2}\n";
+    std::fs::write(folder.path().join("metrics.jsonl"), lines).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !ask().contains("[2000.0,0.2]") {
+        assert!(std::time::Instant::now() < deadline, "{}", ask());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    if let Some(browser) = &browser {
+        browser.wait(20, "document.querySelectorAll('#curves svg').length === 1");
+        assert_eq!(browser.complaints(), Vec::<String>::new());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_it_cleanly() {
@@ -233,13 +263,21 @@ fn an_interrupt_ends_it_cleanly() {
 fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("report.html");
-    let report = Command::new(PROGRAM)
-        .arg("report")
-        .arg(trained())
-        .arg("--out")
-        .arg(&page)
-        .output()
-        .unwrap();
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json"] {
+        std::fs::copy(trained().join(file), run.join(file)).unwrap();
+    }
+    let loss = r#"{"missed":0.1,"mean":0.01,"largest":0.2}"#;
+    let budget = format!(
+        r#"{{"n_agents":3,"episodes":4,"decisions":5,"gamma":0.85,"points":[{{"multiplier":0.5,
+        "max_sum":{loss},"acting":{loss},"proven":1.0,"deficit":[0.1,0.2],"predicted_cost":0.3,
+        "realised_cost":0.4,"standard_error":0.01,"td_errors":[0.1,0.2],"step_scale":[1.0,1.0]}}],
+        "is_conservative":"holds"}}"#
+    );
+    std::fs::write(run.join("error_budget.json"), budget).unwrap();
+    let report =
+        Command::new(PROGRAM).arg("report").arg(&run).arg("--out").arg(&page).output().unwrap();
     assert!(report.status.success(), "{report:?}");
     assert!(std::fs::metadata(&page).unwrap().len() < 3_000_000);
     let Some(browser) = browser() else { return };
@@ -251,6 +289,7 @@ fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     browser.run("document.querySelector('#front .spot[aria-label^=oracle]').dispatchEvent(new Event('click'));");
     assert_eq!(title(), "An episode at oracle");
     assert_eq!(browser.run("return document.querySelectorAll('#side canvas').length;"), 3);
+    assert_eq!(browser.run("return document.querySelectorAll('#budget tbody td').length;"), 10);
     let inked = "const canvas = document.querySelector('#side canvas');
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         return pixels.some((value) => value > 0);";

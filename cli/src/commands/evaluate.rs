@@ -1,6 +1,7 @@
 //! `evaluate`: one trained model at one multiplier.
 
 use super::{
+    multiplier,
     output::{self, OutputFormat, print},
     sweep::changes,
 };
@@ -32,9 +33,9 @@ pub(crate) struct EvaluateArgs {
     run: PathBuf,
     /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
-    /// Weight of the constraints
-    #[arg(long, default_value_t = 1.0)]
-    multiplier: f32,
+    /// Weight of the constraints [default: what `choose` left in the run, else 1]
+    #[arg(long)]
+    multiplier: Option<f32>,
     /// Episodes to play [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
@@ -60,23 +61,19 @@ pub(crate) struct EvaluateArgs {
 
 /// Plays and prints, or exports a decision.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
-    anyhow::ensure!(
-        args.multiplier.is_finite() && args.multiplier >= 0.0,
-        "invalid value for `--multiplier`: {} (must be zero or more)",
-        args.multiplier
-    );
     let mut model = Model::open(&args.run)?;
+    let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
     model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     if let Some(file) = &args.export_uai {
-        return export(args, &model, &config, file);
+        return export(args, &model, &config, file, multiplier);
     }
     let score = on_threads(output::threads(args.threads), || {
-        let mut points = model.operating_points(&config.environment, &[args.multiplier])?;
-        let label = format!("λ={}", args.multiplier);
-        let multiplier = args.multiplier.to_string().parse().ok();
+        let mut points = model.operating_points(&config.environment, &[multiplier])?;
+        let label = format!("λ={multiplier}");
+        let multiplier = multiplier.to_string().parse().ok();
         let policy = points[0].policy.as_mut();
         play(&config.environment, &config.evaluation, &label, multiplier, policy)
     })??;
@@ -93,6 +90,7 @@ fn export(
     model: &Model,
     config: &Config,
     file: &Path,
+    multiplier: f32,
 ) -> anyhow::Result<ExitCode> {
     let shown = file.display();
     let place = args
@@ -103,7 +101,7 @@ fn export(
             format!("invalid value for `--decision`: {} (write EPISODE:STEP)", args.decision)
         })?;
     let start_seed = config.evaluation.start_seed;
-    let decision = model.decision(&config.environment, start_seed, args.multiplier, place)?;
+    let decision = model.decision(&config.environment, start_seed, multiplier, place)?;
     anyhow::ensure!(!file.exists(), "{shown} exists already; choose another name");
     let mut text = Vec::new();
     write_log_uai(&decision.graph, &decision.tables, &mut text)?;

@@ -1,8 +1,10 @@
 //! One file per verb: glue between arguments and the library.
 
 pub(crate) mod check_environment;
+pub(crate) mod choose;
 pub(crate) mod config;
 pub(crate) mod evaluate;
+pub(crate) mod multiplier;
 pub(crate) mod output;
 pub(crate) mod render;
 pub(crate) mod report;

@@ -2,11 +2,12 @@
 
 use crate::program::Place;
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "train",
     "resume",
     "evaluate",
     "sweep",
+    "choose",
     "theory",
     "summary",
     "report",

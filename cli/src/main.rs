@@ -45,6 +45,10 @@ enum Command {
     Theory(commands::theory::TheoryArgs),
     /// Average the fronts of several seeds
     Summary(commands::summary::SummaryArgs),
+    /// Measure the paper's tables and figures: run what is missing, draw and tabulate
+    Reproduce(commands::reproduce::ReproduceArgs),
+    /// Compare what the paper prints with what `reproduce` measured
+    PaperCheck(commands::paper_check::PaperCheckArgs),
     /// Write one HTML page about a run: front, curves, episodes, tables
     Report(commands::report::ReportArgs),
     /// Write an episode as a moving picture
@@ -69,6 +73,8 @@ fn main() -> ExitCode {
         Command::Choose(args) => commands::choose::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Summary(args) => commands::summary::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
+        Command::PaperCheck(args) => commands::paper_check::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Render(args) => commands::render::run(&args),
         Command::View(args) => commands::view::run(&args),

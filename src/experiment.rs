@@ -1,12 +1,12 @@
 //! The composition root: configurations become trainings, run directories become policies and fronts.
 
 use crate::{
-    algorithm::{CgCmarl, Learner, OperatingPoint, RandomPolicy},
+    algorithm::{CgCmarl, Learner, OperatingPoint, RandomPolicy, Setting},
     checkpoint::{Checkpoint, Values},
-    config::Config,
+    config::{Algorithm, Config},
     coordination::{Coordination, FactorTables},
     environment::{
-        Environment, Outcome, oracle::Oracle, simple_spread::SimpleSpread,
+        Environment, Outcome, View, oracle::Oracle, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },
     episode::{Arena, Player, Summary},
@@ -22,8 +22,6 @@ use std::path::{Path, PathBuf};
 
 /// Name of the task in paths and reports.
 pub const TASK: &str = "simple_spread";
-/// Name of the algorithm in paths and reports.
-pub const ALGORITHM: &str = "cg_cmarl";
 /// Environments side by side in an evaluation.
 const EVALUATION_WIDTH: usize = 250;
 
@@ -78,7 +76,8 @@ impl Session {
             training.learner_mut().load_model(&start)?;
         }
         let path = out.map_or_else(|| default_place(root, &config), PathBuf::from);
-        let manifest = Manifest::new(TASK, ALGORITHM, config.seed, card(&config.environment));
+        let manifest =
+            Manifest::new(TASK, config.algorithm.name(), config.seed, card(&config.environment));
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
         writer.save_checkpoint(&mut training.save())?;
         Ok(Self { training, writer, config })
@@ -159,19 +158,44 @@ impl Model {
         environment: &SimpleSpreadOptions,
         multipliers: &[f32],
     ) -> Result<Vec<OperatingPoint>> {
-        Ok(self.learner(environment)?.operating_points(multipliers))
+        let arena = build_arena(environment, 1)?;
+        let mut learner = build_learner(&self.config, arena.view(), 1, 1)?;
+        self.give_weights(learner.as_mut(), environment)?;
+        Ok(learner.operating_points(multipliers))
     }
 
-    /// A learner with the trained weights in another environment of the same kind.
+    /// Takes over how a changed configuration acts; what was trained stays.
+    pub fn act_as(&mut self, config: &Config) {
+        self.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
+    }
+
+    /// Whether it plays at any multiplier; a baseline has the one trade-off it was trained with.
+    pub fn has_multipliers(&self) -> bool {
+        self.config.algorithm == Algorithm::CgCmarl
+    }
+
+    /// A CG-CMARL learner with the trained weights in another environment of the same kind.
     pub fn learner(&self, environment: &SimpleSpreadOptions) -> Result<CgCmarl> {
+        let Config { algorithm, seed, .. } = self.config;
+        if algorithm != Algorithm::CgCmarl {
+            return Err(Error::Refused(format!(
+                "{}: trained with {}; only a cg_cmarl run has tables to look into",
+                self.run.path().display(),
+                algorithm.name()
+            )));
+        }
         let arena = build_arena(environment, 1)?;
-        let mut learner = CgCmarl::new(
-            &self.config.cg_cmarl,
-            arena.view(),
-            1,
-            1,
-            Streams::new(self.config.seed),
-        )?;
+        let options = &self.config.cg_cmarl;
+        let mut learner = CgCmarl::new(options, arena.view(), 1, 1, Streams::new(seed))?;
+        self.give_weights(&mut learner, environment)?;
+        Ok(learner)
+    }
+
+    fn give_weights(
+        &self,
+        learner: &mut dyn Learner,
+        environment: &SimpleSpreadOptions,
+    ) -> Result<()> {
         learner.load_model(&self.checkpoint).map_err(|error| {
             let agents = (self.config.environment.agents, environment.agents);
             if agents.0 == agents.1 {
@@ -185,8 +209,7 @@ impl Model {
                     agents.0
                 ),
             )
-        })?;
-        Ok(learner)
+        })
     }
 
     /// One decision of one evaluation episode: its graph, its tables and what the policy does.
@@ -221,7 +244,7 @@ impl Model {
         Ok(Decision { graph, tables, action, answer })
     }
 
-    /// Scores every multiplier on the same start states, with the random policy and the oracle.
+    /// Scores every operating point on the same start states, with the random policy and the oracle.
     pub fn sweep(
         &self,
         environment: &SimpleSpreadOptions,
@@ -233,14 +256,14 @@ impl Model {
         let mut oracle = Oracle::new(&SimpleSpread::new(environment)?);
         let oracle = play(environment, options, "oracle", None, &mut oracle)?;
         let mut scores = Vec::new();
-        for (mut point, &multiplier) in points.into_iter().zip(&options.multipliers) {
-            let label = format!("λ={multiplier}");
-            // Through text, so that 0.05 stays 0.05 in double precision.
-            let multiplier = multiplier.to_string().parse().ok();
-            scores.push(play(environment, options, &label, multiplier, point.policy.as_mut())?);
+        for mut point in points {
+            let OperatingPoint { setting, policy } = &mut point;
+            let (label, multiplier) = (setting.label(), setting.multiplier());
+            scores.push(play(environment, options, &label, multiplier, policy.as_mut())?);
             scores.last().into_iter().for_each(&mut *done);
         }
-        let mut front = Front::new(TASK, ALGORITHM, environment.agents, scores, random);
+        let mut front =
+            Front::new(TASK, self.config.algorithm.name(), environment.agents, scores, random);
         front.oracle = Some(oracle);
         front.environment = card(environment);
         Ok(front)
@@ -312,7 +335,7 @@ fn refuse_diverged(checkpoint: &Checkpoint) -> Result<()> {
 
 fn default_place(root: &Path, config: &Config) -> PathBuf {
     let task = format!("{TASK}_{}", config.environment.agents);
-    RunDir::place(root, &task, ALGORITHM, config.seed)
+    RunDir::place(root, &task, config.algorithm.name(), config.seed)
 }
 
 fn read_config(run: &RunDir) -> Result<Config> {
@@ -322,12 +345,25 @@ fn read_config(run: &RunDir) -> Result<Config> {
 
 fn build_training(config: &Config) -> Result<Training> {
     let arena = build_arena(&config.environment, config.training.environments)?;
-    let learner = CgCmarl::new(
-        &config.cg_cmarl,
-        arena.view(),
-        arena.len(),
-        config.training.total_steps,
-        Streams::new(config.seed),
-    )?;
-    Ok(Training::new(&config.training, arena, Box::new(learner), config.seed))
+    let total_steps = config.training.total_steps;
+    let learner = build_learner(config, arena.view(), arena.len(), total_steps)?;
+    Ok(Training::new(&config.training, arena, learner, config.seed))
+}
+
+/// The learner of a configuration: the one place that knows all algorithms.
+fn build_learner(
+    config: &Config,
+    view: &dyn View,
+    n_environments: usize,
+    total_steps: u64,
+) -> Result<Box<dyn Learner>> {
+    let (spec, streams) = (view.spec(), Streams::new(config.seed));
+    let ratio = config.environment.resolved().local_ratio.unwrap_or_default();
+    let mixing = Setting::MixingRatio(ratio as f32);
+    Ok(match config.algorithm {
+        Algorithm::CgCmarl => {
+            Box::new(CgCmarl::new(&config.cg_cmarl, view, n_environments, total_steps, streams)?)
+        }
+        Algorithm::Iql => Box::new(config.iql.learner(spec, mixing, total_steps, streams)?),
+    })
 }

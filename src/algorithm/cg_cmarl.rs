@@ -9,6 +9,7 @@ use super::{
     targets::polyak,
     td::{ErrorKind, NextAction, Sample, TdInputs, TdShard},
     two_head::TwoHead,
+    weights::{load_weights, save_weights},
 };
 use crate::{
     checkpoint::Checkpoint,
@@ -320,22 +321,22 @@ impl Learner for CgCmarl {
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
-        save_network(&self.network, "averaged", self.evaluated(), checkpoint);
+        save_weights(self.network.layout(), "averaged", self.evaluated(), checkpoint);
     }
 
     fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        load_network(&self.network, "averaged", checkpoint, &mut self.averaged)?;
+        load_weights(self.network.layout(), "averaged", checkpoint, &mut self.averaged)?;
         self.online.copy_from_slice(&self.averaged);
         self.target.copy_from_slice(&self.averaged);
         Ok(())
     }
 
     fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
-        save_network(&self.network, "online", &self.online, checkpoint);
-        save_network(&self.network, "target", &self.target, checkpoint);
-        save_network(&self.network, "averaged", self.evaluated(), checkpoint);
-        save_network(&self.network, "adam.mean", &self.adam.mean, checkpoint);
-        save_network(&self.network, "adam.square", &self.adam.square, checkpoint);
+        save_weights(self.network.layout(), "online", &self.online, checkpoint);
+        save_weights(self.network.layout(), "target", &self.target, checkpoint);
+        save_weights(self.network.layout(), "averaged", self.evaluated(), checkpoint);
+        save_weights(self.network.layout(), "adam.mean", &self.adam.mean, checkpoint);
+        save_weights(self.network.layout(), "adam.square", &self.adam.square, checkpoint);
         self.replay.save(checkpoint);
         let multipliers = self.multipliers.values();
         checkpoint.push("multipliers", &[multipliers.len()], multipliers);
@@ -347,11 +348,11 @@ impl Learner for CgCmarl {
     }
 
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        load_network(&self.network, "online", checkpoint, &mut self.online)?;
-        load_network(&self.network, "target", checkpoint, &mut self.target)?;
-        load_network(&self.network, "averaged", checkpoint, &mut self.averaged)?;
-        load_network(&self.network, "adam.mean", checkpoint, &mut self.adam.mean)?;
-        load_network(&self.network, "adam.square", checkpoint, &mut self.adam.square)?;
+        load_weights(self.network.layout(), "online", checkpoint, &mut self.online)?;
+        load_weights(self.network.layout(), "target", checkpoint, &mut self.target)?;
+        load_weights(self.network.layout(), "averaged", checkpoint, &mut self.averaged)?;
+        load_weights(self.network.layout(), "adam.mean", checkpoint, &mut self.adam.mean)?;
+        load_weights(self.network.layout(), "adam.square", checkpoint, &mut self.adam.square)?;
         self.replay.load(checkpoint)?;
         let n_multipliers = self.multipliers.values().len();
         self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
@@ -363,28 +364,4 @@ impl Learner for CgCmarl {
         self.updates = checkpoint.entry("updates")?;
         Ok(())
     }
-}
-
-fn save_network<'a>(
-    network: &TwoHead,
-    name: &str,
-    numbers: &'a [f32],
-    checkpoint: &mut Checkpoint<'a>,
-) {
-    for tensor in network.layout().tensors() {
-        checkpoint.push(format!("{name}.{}", tensor.name), &tensor.shape, tensor.span.of(numbers));
-    }
-}
-
-fn load_network(
-    network: &TwoHead,
-    name: &str,
-    checkpoint: &Checkpoint,
-    numbers: &mut [f32],
-) -> Result<()> {
-    for tensor in network.layout().tensors() {
-        let saved = checkpoint.get_shaped(&format!("{name}.{}", tensor.name), &tensor.shape)?;
-        tensor.span.of_mut(numbers).copy_from_slice(saved);
-    }
-    Ok(())
 }

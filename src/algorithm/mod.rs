@@ -1,22 +1,33 @@
 //! The contract shared by CG-CMARL and the baselines, and the algorithms themselves.
 
 mod actor;
+mod agent_network;
+mod agent_rows;
 mod cg_cmarl;
 mod cg_cmarl_options;
 mod exploration;
 mod head;
+mod iql;
+mod joint_batch;
 mod policy;
+mod q_learning;
 mod reference;
 mod targets;
 mod td;
 mod two_head;
+mod weights;
 
 pub use actor::{Actor, Stage};
+pub use agent_network::{AgentNetwork, AgentNetworkOptions};
+pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::CgCmarl;
 pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
+pub use iql::IqlOptions;
+pub use joint_batch::JointBatch;
 pub use policy::CgCmarlPolicy;
+pub use q_learning::{JointValue, Networks, QLearner, QLearningOptions};
 pub use reference::RandomPolicy;
 pub use targets::{
     HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
@@ -70,4 +81,23 @@ pub enum Setting {
     MixingRatio(f32),
     /// MAPPO-Lagrangian: the cost allowed in training; its multiplier is frozen in the actor.
     CostLimit(f32),
+}
+
+impl Setting {
+    /// How reports call it.
+    pub fn label(self) -> String {
+        match self {
+            Self::Multiplier(multiplier) => format!("λ={multiplier}"),
+            Self::MixingRatio(ratio) => format!("local_ratio={ratio}"),
+            Self::CostLimit(limit) => format!("cost_limit={limit}"),
+        }
+    }
+
+    /// The multiplier, where there is one; through text, so that 0.05 stays 0.05 in double precision.
+    pub fn multiplier(self) -> Option<f64> {
+        match self {
+            Self::Multiplier(multiplier) => multiplier.to_string().parse().ok(),
+            Self::MixingRatio(_) | Self::CostLimit(_) => None,
+        }
+    }
 }

@@ -1,53 +1,100 @@
 //! One tree of all options: presets, files and `key=value` overrides resolved into a configuration.
 
+mod algorithms;
 mod presets;
 
+pub use algorithms::Algorithm;
 pub use presets::Preset;
 
 use crate::{
-    algorithm::CgCmarlOptions,
+    algorithm::{CgCmarlOptions, IqlOptions},
     environment::spread_options::SimpleSpreadOptions,
     error::{Error, Result},
     evaluation::EvaluationOptions,
     training::TrainingOptions,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
 use toml::{Table, Value};
 
-/// Everything that defines a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything that defines a run. Of the algorithms' options only the chosen one's count; only they
+/// are written.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The preset that the values come from.
+    /// The preset that CG-CMARL's values come from.
+    #[serde(default)]
     pub preset: Preset,
+    /// Who learns.
+    #[serde(default)]
+    pub algorithm: Algorithm,
     /// The root of all randomness.
     pub seed: u64,
     /// A run whose network this one starts from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub start_from: Option<PathBuf>,
     /// How long and how wide training runs.
     pub training: TrainingOptions,
     /// Simple Spread.
     pub environment: SimpleSpreadOptions,
     /// CG-CMARL.
+    #[serde(default)]
     pub cg_cmarl: CgCmarlOptions,
+    /// IQL.
+    #[serde(default)]
+    pub iql: IqlOptions,
     /// How the result is measured.
     pub evaluation: EvaluationOptions,
+}
+
+/// What is written of a configuration.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preset: Option<Preset>,
+    algorithm: Algorithm,
+    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_from: Option<&'a PathBuf>,
+    training: &'a TrainingOptions,
+    environment: &'a SimpleSpreadOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cg_cmarl: Option<&'a CgCmarlOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iql: Option<&'a IqlOptions>,
+    evaluation: &'a EvaluationOptions,
+}
+
+impl Serialize for Config {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let chosen = |algorithm: Algorithm| self.algorithm == algorithm;
+        let shown = Shown {
+            preset: chosen(Algorithm::CgCmarl).then_some(self.preset),
+            algorithm: self.algorithm,
+            seed: self.seed,
+            start_from: self.start_from.as_ref(),
+            training: &self.training,
+            environment: &self.environment,
+            cg_cmarl: chosen(Algorithm::CgCmarl).then_some(&self.cg_cmarl),
+            iql: chosen(Algorithm::Iql).then_some(&self.iql),
+            evaluation: &self.evaluation,
+        };
+        shown.serialize(serializer)
+    }
 }
 
 impl Config {
     /// Resolves a configuration: preset, then a file's table, then `key=value` overrides.
     ///
-    /// A preset's values depend on the team size, so `preset` and `agents` are looked for first.
+    /// The values depend on the algorithm, the preset and the team size, so these are looked for first.
     pub fn resolve(file: Option<Table>, overrides: &[(String, String)]) -> Result<Self> {
         let file = file.unwrap_or_default();
         let given = |key: &str| overrides.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v);
-        let preset = match (given("preset"), file.get("preset").and_then(Value::as_str)) {
-            (Some(name), _) => Preset::named(name)?,
-            (None, Some(name)) => Preset::named(name)?,
-            (None, None) => Preset::Default,
+        let word = |key: &str| {
+            given(key).map(String::as_str).or_else(|| file.get(key).and_then(Value::as_str))
         };
+        let algorithm = word("algorithm").map_or(Ok(Algorithm::CgCmarl), Algorithm::named)?;
+        let preset = word("preset").map_or(Ok(Preset::Default), Preset::named)?;
         let in_file =
             || file.get("environment").and_then(|e| e.get("agents")).and_then(Value::as_integer);
         let agents = match given("agents").or_else(|| given("environment.agents")) {
@@ -56,7 +103,7 @@ impl Config {
             })?,
             None => in_file().map_or(3, |n| n.max(0) as usize),
         };
-        let mut tree = to_tree(&preset.config(agents))?;
+        let mut tree = to_tree(&preset.config_of(algorithm, agents)?)?;
         merge(&mut tree, &file, "")?;
         for (key, text) in overrides.iter().filter(|(key, _)| key != "preset") {
             set(&mut tree, key, text)?;
@@ -79,6 +126,10 @@ impl Config {
     pub fn with(&self, overrides: &[(String, String)]) -> Result<Self> {
         let mut tree = to_tree(self)?;
         for (key, text) in overrides {
+            if key == "algorithm" && text != self.algorithm.name() {
+                let reason = format!("this run is one of {}", self.algorithm.name());
+                return Err(Error::setting(key, text, reason));
+            }
             set(&mut tree, key, text)?;
         }
         Self::from_tree(tree)

@@ -1,8 +1,8 @@
 //! Named sets of defaults: ours, the paper's architecture trained our way, and the paper's table.
 
-use super::Config;
+use super::{Algorithm, Config};
 use crate::{
-    algorithm::{CgCmarlOptions, ErrorKind, HeadKind, NextAction},
+    algorithm::{CgCmarlOptions, ErrorKind, HeadKind, IqlOptions, NextAction},
     coordination::Solver,
     environment::{
         observation::ObservationKind,
@@ -56,6 +56,19 @@ impl Preset {
         }
         config
     }
+
+    /// The configuration of an algorithm for a team size; only CG-CMARL has presets.
+    pub(super) fn config_of(self, algorithm: Algorithm, agents: usize) -> Result<Config> {
+        if algorithm == Algorithm::CgCmarl {
+            return Ok(self.config(agents));
+        }
+        if self != Self::Default {
+            let name = Self::NAMES.iter().find(|(_, preset)| *preset == self).map_or("", |p| p.0);
+            let reason = format!("presets are for cg_cmarl; {} has none", algorithm.name());
+            return Err(Error::setting("preset", name, reason));
+        }
+        Ok(Config { algorithm, cg_cmarl: CgCmarlOptions::default(), ..recipe(agents) })
+    }
 }
 
 /// What learns well; the numbers by team size are explained in docs/results.md.
@@ -76,11 +89,13 @@ fn recipe(agents: usize) -> Config {
     environment.observation.occupancy = true;
     Config {
         preset: Preset::Default,
+        algorithm: Algorithm::CgCmarl,
         seed: 1,
         start_from: None,
         training,
         environment,
         cg_cmarl,
+        iql: IqlOptions::default(),
         evaluation: EvaluationOptions::default(),
     }
 }

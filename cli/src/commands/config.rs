@@ -10,6 +10,7 @@ const EXAMPLES: &str = "\
 Examples:
   cgcmarl config                          the default configuration
   cgcmarl config preset=paper agents=6    the paper's hyperparameters for six agents
+  cgcmarl config algorithm=iql            a baseline's defaults
   cgcmarl config agents=10 > ten.toml     a file to edit; train it with --config ten.toml";
 
 /// What `config` takes.

@@ -1,4 +1,4 @@
-//! `evaluate`: one trained model at one multiplier.
+//! `evaluate`: one trained model at one multiplier, or a baseline at its own trade-off.
 
 use super::{
     multiplier,
@@ -33,7 +33,7 @@ pub(crate) struct EvaluateArgs {
     run: PathBuf,
     /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
-    /// Weight of the constraints [default: what `choose` left in the run, else 1]
+    /// Weight of the constraints; a baseline has none [default: what `choose` left in the run, else 1]
     #[arg(long)]
     multiplier: Option<f32>,
     /// Episodes to play [default: the run's]
@@ -62,18 +62,21 @@ pub(crate) struct EvaluateArgs {
 /// Plays and prints, or exports a decision.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let mut model = Model::open(&args.run)?;
+    if args.multiplier.is_some() {
+        refuse_baseline(&model, "--multiplier")?;
+    }
     let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
-    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
+    model.act_as(&config);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     if let Some(file) = &args.export_uai {
+        refuse_baseline(&model, "--export-uai")?;
         return export(args, &model, &config, file, multiplier);
     }
     let score = on_threads(output::threads(args.threads), || {
         let mut points = model.operating_points(&config.environment, &[multiplier])?;
-        let label = format!("λ={multiplier}");
-        let multiplier = multiplier.to_string().parse().ok();
+        let (label, multiplier) = (points[0].setting.label(), points[0].setting.multiplier());
         let policy = points[0].policy.as_mut();
         play(&config.environment, &config.evaluation, &label, multiplier, policy)
     })??;
@@ -82,6 +85,17 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses an option that only a model with multipliers understands.
+pub(crate) fn refuse_baseline(model: &Model, option: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        model.has_multipliers(),
+        "`{option}` needs a cg_cmarl run; {} was trained with {}, which has the one trade-off it was trained for",
+        model.run.path().display(),
+        model.config.algorithm.name()
+    );
+    Ok(())
 }
 
 /// Writes one decision for other solvers.

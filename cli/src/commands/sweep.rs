@@ -1,6 +1,9 @@
 //! `sweep`: the whole trade-off of one trained model.
 
-use super::output::{self, OutputFormat, print, remark};
+use super::{
+    evaluate::refuse_baseline,
+    output::{self, OutputFormat, print, remark},
+};
 use crate::report;
 use cgcmarl::{
     evaluation::Front,
@@ -55,8 +58,9 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let mut model = Model::open(&args.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
-    model.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
+    model.act_as(&config);
     if let Some(multipliers) = &args.multipliers {
+        refuse_baseline(&model, "--multipliers")?;
         config.evaluation.multipliers.clone_from(multipliers);
     }
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
@@ -96,12 +100,14 @@ pub(crate) fn changes(
 pub(crate) fn sweep_and_save(path: &Path, quiet: bool) -> anyhow::Result<()> {
     let model = Model::open(path)?;
     let config = &model.config;
-    if !quiet {
+    if !quiet && model.has_multipliers() {
         remark(&format!(
             "sweeping {} multipliers over {} episodes each",
             config.evaluation.multipliers.len(),
             config.evaluation.episodes
         ));
+    } else if !quiet {
+        remark(&format!("scoring over {} episodes", config.evaluation.episodes));
     }
     let front = model.sweep(&config.environment, &config.evaluation, &mut |_| {})?;
     report::save_front_in(path, &front)?;

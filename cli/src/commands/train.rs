@@ -25,6 +25,7 @@ Examples:
   cgcmarl train preset=paper                     the paper's hyperparameters to the letter
   cgcmarl train constraints='[\"collision\",\"energy\"]'
   cgcmarl train agents=10 start_from=models/simple_spread_6
+  cgcmarl train algorithm=iql local_ratio=0.3    a baseline, with its share of collision reward
 
 `cgcmarl config` prints every setting. Ctrl-C saves; `cgcmarl resume RUN` goes on.";
 

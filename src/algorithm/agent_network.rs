@@ -1,0 +1,118 @@
+//! The value network that all agents share: one row for an agent's sight, one value for each action.
+
+use super::{
+    agent_rows::{agent_row_width, write_agent_rows},
+    joint_batch::JointBatch,
+    q_learning::Networks,
+};
+use crate::{
+    environment::{Spec, View},
+    episode::Scene,
+    graph::JointAction,
+    nn::{Columns, Layout, Mlp, MlpWorkspace},
+};
+use serde::{Deserialize, Serialize};
+
+/// The shape of the agents' network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentNetworkOptions {
+    /// Widths of the hidden layers.
+    pub hidden: Vec<usize>,
+    /// Whether an agent also sees its own number.
+    pub identity: bool,
+}
+
+impl Default for AgentNetworkOptions {
+    fn default() -> Self {
+        Self { hidden: vec![128, 128], identity: true }
+    }
+}
+
+/// The network with every buffer that acting and learning need.
+#[derive(Clone, Debug)]
+pub struct AgentNetwork {
+    mlp: Mlp,
+    identity: bool,
+    workspace: MlpWorkspace,
+    rows: Vec<f32>,
+    next_actions: Vec<usize>,
+    /// Values of the actions taken, one for each agent of each transition.
+    pub values: Vec<f32>,
+    /// Values of the next greedy actions: chosen online, valued by the target network.
+    pub next_values: Vec<f32>,
+    /// Where the caller writes the gradient of `values`.
+    pub d_values: Vec<f32>,
+}
+
+impl AgentNetwork {
+    /// Reserves the network's parameters under `agent`.
+    pub fn new(options: &AgentNetworkOptions, spec: &Spec, layout: &mut Layout) -> Self {
+        let mut widths = vec![agent_row_width(spec, options.identity)];
+        widths.extend(&options.hidden);
+        widths.push(spec.n_actions);
+        Self {
+            mlp: Mlp::new(layout, "agent", &widths, false),
+            identity: options.identity,
+            workspace: MlpWorkspace::default(),
+            rows: Vec::new(),
+            next_actions: Vec::new(),
+            values: Vec::new(),
+            next_values: Vec::new(),
+            d_values: Vec::new(),
+        }
+    }
+
+    /// The best action of every agent of every state, agent by agent.
+    pub fn greedy(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) -> &[usize] {
+        let Self { mlp, identity, workspace, rows, next_actions, .. } = self;
+        let n_rows = write_agent_rows(view, states, *identity, rows);
+        let values = mlp.forward(parameters, rows, n_rows, workspace);
+        next_actions.clear();
+        values.argmax(mlp.n_outputs(), |action| next_actions.push(action));
+        next_actions
+    }
+
+    /// Writes the greedy joint action of every state.
+    pub fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
+        let n_agents = scene.view.spec().n_agents;
+        let chosen = self.greedy(parameters, scene.view, scene.states);
+        for (action, chosen) in actions.iter_mut().zip(chosen.chunks_exact(n_agents)) {
+            action.clear();
+            action.extend_from_slice(chosen);
+        }
+    }
+
+    /// Fills `next_values` and `values` of a batch (double Q-learning).
+    pub fn evaluate(&mut self, networks: Networks<'_>, view: &dyn View, batch: &JointBatch) {
+        self.greedy(networks.online, view, &batch.afters);
+        let Self { mlp, workspace, rows, next_actions, next_values, values, .. } = self;
+        let n_rows = next_actions.len();
+        let next = mlp.forward(networks.target, rows, n_rows, workspace);
+        pick(next, next_actions, next_values);
+        write_agent_rows(view, &batch.states, self.identity, rows);
+        let now = mlp.forward(networks.online, rows, n_rows, workspace);
+        pick(now, &batch.actions, values);
+        self.d_values.resize(n_rows, 0.0);
+    }
+
+    /// Adds the parameters' gradient, from `d_values`, after [`Self::evaluate`] of the same batch.
+    pub fn backward(&mut self, parameters: &[f32], batch: &JointBatch, gradient: &mut [f32]) {
+        let Self { mlp, workspace, rows, d_values, .. } = self;
+        let d_output = mlp.d_output(workspace);
+        d_output.fit(mlp.n_outputs(), d_values.len());
+        let stride = d_output.stride();
+        let cells = d_output.data_mut();
+        cells.fill(0.0);
+        for (row, (&d, &action)) in d_values.iter().zip(&batch.actions).enumerate() {
+            cells[action * stride + row] = d;
+        }
+        mlp.backward(parameters, gradient, rows, workspace, None);
+    }
+}
+
+/// The value of one action in each row.
+fn pick(columns: &Columns, actions: &[usize], values: &mut Vec<f32>) {
+    values.clear();
+    values.extend(actions.iter().enumerate().map(|(row, &a)| columns.feature(a)[row]));
+}

@@ -1,0 +1,94 @@
+//! A batch of whole joint transitions: what the baselines with a memory learn from.
+
+use crate::{
+    environment::{Ending, Spec, View},
+    episode::Transition,
+    replay::{Replay, Row, RowShape},
+    rng::Rng,
+};
+
+/// Joint transitions drawn from a memory, each seen under a symmetry of the world.
+#[derive(Clone, Debug, Default)]
+pub struct JointBatch {
+    /// State rows before.
+    pub states: Vec<f32>,
+    /// State rows after.
+    pub afters: Vec<f32>,
+    /// One action for each agent of each transition.
+    pub actions: Vec<usize>,
+    /// One reward for each agent of each transition.
+    pub rewards: Vec<f32>,
+    /// What the next value counts, one number for each transition.
+    pub discounts: Vec<f32>,
+}
+
+impl JointBatch {
+    /// A memory of joint transitions with a reward for each agent.
+    pub fn memory(spec: &Spec, capacity: usize) -> Replay {
+        let shape =
+            RowShape { state: spec.state_width, agents: spec.n_agents, outcome: spec.n_agents };
+        let mut replay = Replay::new(shape, capacity.max(1));
+        replay.reserve();
+        replay
+    }
+
+    /// Puts one step into such a memory; `actions` is scratch.
+    pub fn remember(replay: &mut Replay, transition: Transition<'_>, actions: &mut Vec<u8>) {
+        let Transition { before, action, outcome, after, .. } = transition;
+        actions.clear();
+        actions.extend(action.iter().map(|&action| action as u8));
+        replay.push(Row {
+            state: before,
+            after,
+            actions,
+            outcome: &outcome.agent_rewards,
+            terminal: outcome.ending == Ending::Terminal,
+        });
+    }
+
+    /// Number of transitions.
+    pub fn len(&self) -> usize {
+        self.discounts.len()
+    }
+
+    /// Whether nothing was drawn.
+    pub fn is_empty(&self) -> bool {
+        self.discounts.is_empty()
+    }
+
+    /// The team's reward of a transition: the mean of its agents'.
+    pub fn team_reward(&self, transition: usize) -> f32 {
+        let n_agents = self.rewards.len() / self.len();
+        let rewards = &self.rewards[transition * n_agents..][..n_agents];
+        rewards.iter().sum::<f32>() / n_agents as f32
+    }
+
+    /// Draws `n` transitions, each under one of the first `n_symmetries` symmetries.
+    pub fn draw(
+        &mut self,
+        replay: &Replay,
+        view: &dyn View,
+        rng: &mut Rng,
+        (n, n_symmetries, gamma): (usize, usize, f32),
+    ) {
+        let Self { states, afters, actions, rewards, discounts } = self;
+        states.clear();
+        afters.clear();
+        actions.clear();
+        rewards.clear();
+        discounts.clear();
+        for _ in 0..n {
+            let row = replay.row(replay.sample(rng));
+            let symmetry = rng.below(n_symmetries);
+            for (rows, state) in [(&mut *states, row.state), (&mut *afters, row.after)] {
+                let start = rows.len();
+                rows.extend_from_slice(state);
+                view.turn_state(symmetry, &mut rows[start..]);
+            }
+            let turned = row.actions.iter().map(|&a| view.turn_action(symmetry, usize::from(a)));
+            actions.extend(turned);
+            rewards.extend_from_slice(row.outcome);
+            discounts.push(if row.terminal { 0.0 } else { gamma });
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Q-learning from joint transitions, for every baseline with a memory: ε-greedy acting, replay,
+//! target network, Adam and the evaluated average. What is learned is the algorithm's own.
+
+use super::{
+    Learner, OperatingPoint, Setting,
+    joint_batch::JointBatch,
+    targets::polyak,
+    weights::{load_weights, save_weights},
+};
+use crate::{
+    checkpoint::Checkpoint,
+    environment::{Spec, View},
+    episode::{Player, Scene, Summary, Transition},
+    error::{Error, Result},
+    graph::JointAction,
+    nn::{Adam, AdamOptions, Gradient, Layout},
+    replay::Replay,
+    rng::{Purpose, Rng, Streams},
+    schedule::Linear,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How a value is learned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QLearningOptions {
+    /// Discount.
+    pub gamma: f32,
+    /// Adam's learning rate at the start.
+    pub lr: f32,
+    /// Share of it that is left at the end of training; it falls in a straight line.
+    pub lr_final_share: f32,
+    /// Joint transitions per update.
+    pub batch_size: usize,
+    /// Joint transitions held in memory.
+    pub buffer_size: usize,
+    /// Environment steps before the first update.
+    pub learning_starts: u64,
+    /// Environment steps per update.
+    pub steps_per_update: f64,
+    /// Share of the online network that enters the target network at each update.
+    pub polyak_tau: f32,
+    /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
+    pub symmetries: bool,
+    /// Share of the online network that enters, at each update, the average that is evaluated.
+    pub average_rate: f32,
+    /// Adam's other constants.
+    pub adam: AdamOptions,
+}
+
+impl Default for QLearningOptions {
+    fn default() -> Self {
+        Self {
+            gamma: 0.9,
+            lr: 7e-4,
+            lr_final_share: 0.1,
+            batch_size: 64,
+            buffer_size: 300_000,
+            learning_starts: 1000,
+            steps_per_update: 4.0,
+            polyak_tau: 0.01,
+            symmetries: true,
+            average_rate: 0.001,
+            adam: AdamOptions::default(),
+        }
+    }
+}
+
+impl QLearningOptions {
+    fn check(&self) -> Result<()> {
+        let positive = "must be positive";
+        let Self { gamma, lr, batch_size, steps_per_update, polyak_tau, average_rate, .. } = *self;
+        if !(0.0..1.0).contains(&gamma) {
+            return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
+        }
+        if !(lr > 0.0 && lr.is_finite()) {
+            return Err(Error::setting("lr", lr, positive));
+        }
+        if batch_size == 0 {
+            return Err(Error::setting("batch_size", batch_size, positive));
+        }
+        if steps_per_update.is_nan() || steps_per_update <= 0.0 {
+            return Err(Error::setting("steps_per_update", steps_per_update, positive));
+        }
+        for (key, share) in [("polyak_tau", polyak_tau), ("average_rate", average_rate)] {
+            if !(share > 0.0 && share <= 1.0) {
+                return Err(Error::setting(key, share, "must be above 0 and at most 1"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The usual exploration: the share of actions drawn at random, by environment steps.
+pub(super) fn usual_exploration() -> Linear {
+    Linear { start: 1.0, end: 0.05, steps: 100_000 }
+}
+
+/// The parameters of one update.
+#[derive(Clone, Copy, Debug)]
+pub struct Networks<'a> {
+    /// Chooses and learns.
+    pub online: &'a [f32],
+    /// Values the next action.
+    pub target: &'a [f32],
+}
+
+/// What tells one algorithm from another: how it values a joint action, with buffers of its own.
+pub trait JointValue: Send {
+    /// Where its parameters lie.
+    fn layout(&self) -> &Layout;
+    /// Writes the greedy joint action of every state.
+    fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]);
+    /// Adds the gradient of the batch's mean loss; returns the loss.
+    fn learn(
+        &mut self,
+        networks: Networks<'_>,
+        view: &dyn View,
+        batch: &JointBatch,
+        gradient: &mut [f32],
+    ) -> f32;
+    /// A copy that acts as the trained policy.
+    fn policy(&self) -> Box<dyn JointValue>;
+}
+
+/// Half the squared error of one value, and the error itself.
+pub(super) fn squared(value: f32, reward: f32, discount: f32, next_value: f32) -> (f32, f32) {
+    let error = value - super::targets::bootstrap(reward, discount, next_value);
+    (0.5 * error * error, error)
+}
+
+/// The learner of one such algorithm.
+pub struct QLearner {
+    value: Box<dyn JointValue>,
+    learning: QLearningOptions,
+    exploration: Linear,
+    setting: Setting,
+    n_actions: usize,
+    total_steps: u64,
+    online: Vec<f32>,
+    target: Vec<f32>,
+    averaged: Vec<f32>,
+    gradient: Gradient,
+    adam: Adam,
+    replay: Replay,
+    replay_rng: Rng,
+    batch: JointBatch,
+    actions: Vec<u8>,
+    steps: u64,
+    updates: u64,
+    loss: f32,
+    failure: Option<Error>,
+}
+
+impl QLearner {
+    /// A fresh learner; `total_steps` is what the learning rate's decay is stretched over.
+    pub fn new(
+        value: Box<dyn JointValue>,
+        learning: &QLearningOptions,
+        exploration: Linear,
+        (spec, setting): (&Spec, Setting),
+        total_steps: u64,
+        streams: Streams,
+    ) -> Result<Self> {
+        learning.check()?;
+        let online = value.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));
+        Ok(Self {
+            learning: learning.clone(),
+            exploration,
+            setting,
+            n_actions: spec.n_actions,
+            total_steps,
+            target: online.clone(),
+            averaged: online.clone(),
+            gradient: Gradient::dense(vec![0.0; online.len()]),
+            adam: Adam::new(learning.adam, online.len()),
+            replay: JointBatch::memory(spec, learning.buffer_size),
+            replay_rng: streams.rng(Purpose::Replay, 0),
+            batch: JointBatch::default(),
+            actions: Vec::with_capacity(spec.n_agents),
+            steps: 0,
+            updates: 0,
+            loss: 0.0,
+            failure: None,
+            online,
+            value,
+        })
+    }
+
+    fn update(&mut self, view: &dyn View) {
+        let QLearningOptions { gamma, lr, lr_final_share, batch_size, .. } = self.learning;
+        let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
+        let draw = (batch_size, n_symmetries, gamma);
+        self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
+        self.gradient.clear();
+        let networks = Networks { online: &self.online, target: &self.target };
+        let loss = self.value.learn(networks, view, &self.batch, self.gradient.values_mut());
+        if !loss.is_finite() {
+            let step = self.steps;
+            self.failure = Some(Error::Diverged { step, what: "loss".into(), value: loss });
+            return;
+        }
+        self.loss += 0.01 * (loss - self.loss);
+        let progress = (self.steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
+        let lr = lr * (1.0 + (lr_final_share - 1.0) * progress);
+        self.adam.step(lr, &self.gradient, &mut self.online);
+        self.updates += 1;
+        // A fixed rate would remember the first weights for long.
+        let rate = self.learning.average_rate.max(1.0 / (self.updates + 1) as f32);
+        polyak(&mut self.averaged, &self.online, rate);
+        polyak(&mut self.target, &self.online, self.learning.polyak_tau);
+    }
+}
+
+impl Player for QLearner {
+    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.value.act(&self.online, scene, actions);
+        let epsilon = f64::from(self.exploration.at(self.steps));
+        for (action, rng) in actions.iter_mut().zip(rngs) {
+            for action in action {
+                if rng.uniform() < epsilon {
+                    *action = rng.below(self.n_actions);
+                }
+            }
+        }
+    }
+
+    fn observe(&mut self, transition: Transition<'_>) {
+        self.steps += 1;
+        JointBatch::remember(&mut self.replay, transition, &mut self.actions);
+    }
+
+    fn learn(&mut self, view: &dyn View) {
+        let due = self.steps.saturating_sub(self.learning.learning_starts) as f64;
+        let due = (due / self.learning.steps_per_update) as u64;
+        while self.updates < due && self.failure.is_none() {
+            self.update(view);
+        }
+    }
+}
+
+impl Learner for QLearner {
+    fn end_episode(&mut self, _slot: usize, _summary: &Summary) {}
+
+    fn failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    fn report(&self) -> Vec<(String, f32)> {
+        vec![
+            ("loss".into(), self.loss),
+            ("epsilon".into(), self.exploration.at(self.steps)),
+            ("updates".into(), self.updates as f32),
+        ]
+    }
+
+    fn operating_points(&self, _multipliers: &[f32]) -> Vec<OperatingPoint> {
+        let parameters = Arc::new(self.averaged.clone());
+        let policy = QPolicy { value: self.value.policy(), parameters };
+        vec![OperatingPoint { setting: self.setting, policy: Box::new(policy) }]
+    }
+
+    fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
+        save_weights(self.value.layout(), "averaged", &self.averaged, checkpoint);
+    }
+
+    fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        load_weights(self.value.layout(), "averaged", checkpoint, &mut self.averaged)?;
+        self.online.copy_from_slice(&self.averaged);
+        self.target.copy_from_slice(&self.averaged);
+        Ok(())
+    }
+
+    fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
+        let layout = self.value.layout();
+        save_weights(layout, "online", &self.online, checkpoint);
+        save_weights(layout, "target", &self.target, checkpoint);
+        save_weights(layout, "averaged", &self.averaged, checkpoint);
+        save_weights(layout, "adam.mean", &self.adam.mean, checkpoint);
+        save_weights(layout, "adam.square", &self.adam.square, checkpoint);
+        self.replay.save(checkpoint);
+        checkpoint.push("loss", &[1], std::slice::from_ref(&self.loss));
+        checkpoint.set("replay_rng", self.replay_rng.position());
+        checkpoint.set("adam_steps", self.adam.steps);
+        checkpoint.set("learner_steps", self.steps);
+        checkpoint.set("updates", self.updates);
+    }
+
+    fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let layout = self.value.layout();
+        load_weights(layout, "online", checkpoint, &mut self.online)?;
+        load_weights(layout, "target", checkpoint, &mut self.target)?;
+        load_weights(layout, "averaged", checkpoint, &mut self.averaged)?;
+        load_weights(layout, "adam.mean", checkpoint, &mut self.adam.mean)?;
+        load_weights(layout, "adam.square", checkpoint, &mut self.adam.square)?;
+        self.replay.load(checkpoint)?;
+        self.loss = checkpoint.get_shaped("loss", &[1])?[0];
+        self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
+        self.adam.steps = checkpoint.entry("adam_steps")?;
+        self.steps = checkpoint.entry("learner_steps")?;
+        self.updates = checkpoint.entry("updates")?;
+        Ok(())
+    }
+}
+
+/// The trained policy: greedy with the averaged parameters.
+struct QPolicy {
+    value: Box<dyn JointValue>,
+    parameters: Arc<Vec<f32>>,
+}
+
+impl Player for QPolicy {
+    fn act(&mut self, scene: Scene<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.value.act(&self.parameters, scene, actions);
+    }
+}

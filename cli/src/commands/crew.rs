@@ -8,6 +8,7 @@ use cgcmarl::{
 };
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -36,7 +37,8 @@ struct Board {
     progress: Progress,
     /// Weighted steps of each job so far.
     done: Vec<u64>,
-    active: Vec<String>,
+    /// What is being done, by the number of the job.
+    active: BTreeMap<usize, String>,
     n_finished: usize,
     failures: Vec<String>,
 }
@@ -46,7 +48,8 @@ impl Board {
         let step: u64 = self.done.iter().sum();
         let (n_jobs, left) = (self.done.len(), self.progress.time_left(step));
         let place = format!("{} of {n_jobs} trainings done", self.n_finished);
-        let text = format!("{}; about {left} left", self.active.join("; "));
+        let active: Vec<&str> = self.active.values().map(String::as_str).collect();
+        let text = format!("{}; about {left} left", active.join("; "));
         self.progress.show(step, &place, text);
     }
 }
@@ -90,10 +93,10 @@ impl Crew<'_> {
             let index = next.fetch_add(1, Ordering::SeqCst);
             let Some(job) = jobs.get(index) else { return };
             let mut seat = Seat { index, job, board, stop, weight: job.n_agents as u64 };
-            lock(board).active.push(job.name());
+            lock(board).active.insert(index, job.name());
             let end = on_threads(n_threads, || run_job(self.plan, job, self.folder, &mut seat));
             let mut board = lock(board);
-            board.active.retain(|name| *name != job.name());
+            board.active.remove(&index);
             match end.and_then(|end| end) {
                 Ok(JobEnd::Stopped) => {}
                 Ok(JobEnd::Done) => {
@@ -142,11 +145,8 @@ impl Watch for Seat<'_> {
         }
         let mut board = lock(self.board);
         board.done[self.index] = steps * self.weight;
-        let name = self.job.name();
-        let shown = format!("{name}: step {steps}");
-        if let Some(entry) = board.active.iter_mut().find(|entry| entry.starts_with(&name)) {
-            *entry = shown;
-        }
+        let shown = format!("{}, step {steps}", self.job.name());
+        board.active.insert(self.index, shown);
         board.show();
     }
 

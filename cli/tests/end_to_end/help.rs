@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 15] = [
     "train",
     "resume",
     "evaluate",
@@ -10,6 +10,8 @@ const VERBS: [&str; 13] = [
     "choose",
     "theory",
     "summary",
+    "reproduce",
+    "paper-check",
     "report",
     "render",
     "view",

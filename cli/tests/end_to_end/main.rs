@@ -8,5 +8,6 @@ mod help;
 mod interruption;
 mod mistakes;
 mod program;
+mod reproduction;
 mod runs;
 mod use_of_models;

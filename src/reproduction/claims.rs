@@ -2,11 +2,15 @@
 
 use super::{
     check::{Better, Line, TEAMS, Verdict, compare},
+    gather::paper_name,
     results::{Point, Results, Team},
 };
-use crate::evaluation::pareto::TradeOff;
+use crate::evaluation::{
+    paper_tables::{PaperPoint, baselines as baselines_of_paper},
+    pareto::TradeOff,
+};
 
-/// Coverage below which an operating point is not in the region the paper names for N = 3.
+/// The coverages that the paper names for N = 3.
 const MODERATE_COVERAGE: (f64, f64) = (0.70, 0.82);
 /// 93 % safety, read as one minus the collisions per step.
 const MODERATE_COLLISIONS: f64 = 0.07;
@@ -57,6 +61,18 @@ fn holds(is_true: bool) -> Verdict {
     if is_true { Verdict::Confirmed } else { Verdict::NotConfirmed }
 }
 
+/// A claim about all baselines: refuted by one, confirmed only when all that are printed are there.
+fn holds_for_all(is_true: bool, team: &Team) -> Verdict {
+    let is_there = |printed: PaperPoint| {
+        team.points.iter().any(|point| {
+            paper_name(&point.algorithm) == Some(printed.algorithm)
+                && point.parameter == printed.parameter
+        })
+    };
+    let is_complete = baselines_of_paper(team.n_agents).all(is_there);
+    if is_true && !is_complete { Verdict::NotMeasured } else { holds(is_true) }
+}
+
 fn at(point: &Point) -> TradeOff {
     TradeOff { gain: point.coverage.mean, cost: point.collisions.mean }
 }
@@ -84,8 +100,8 @@ fn dominance(n_agents: usize, layout: &str, team: Option<&Team>) -> Line {
             front.iter().any(|point| at(point).gain >= other.gain && at(point).cost <= other.cost)
         };
         let n_reached = others.iter().filter(is_reached).count();
-        let text = format!("{n_reached} of {} baseline points", others.len());
-        Some((text, holds(n_reached == others.len())))
+        let text = format!("{n_reached} of {} measured points", others.len());
+        Some((text, holds_for_all(n_reached == others.len(), team)))
     };
     let subject = format!("N={n_agents}, {layout} layout");
     claim(subject, "front dominates all baselines", "all baseline points", "none", ours())
@@ -136,7 +152,7 @@ fn dominated_points(n_agents: usize, team: Option<&Team>) -> Line {
             |point: &&&Point| !others.iter().any(|other| at(other).dominates(&at(point)));
         let n_unbeaten = lesser.iter().filter(is_unbeaten).count();
         let text = format!("{n_unbeaten} of {} beaten by no baseline", lesser.len());
-        Some((text, holds(2 * n_unbeaten >= lesser.len())))
+        Some((text, holds_for_all(2 * n_unbeaten >= lesser.len(), team)))
     };
     let subject = format!("N={n_agents} CG-CMARL");
     claim(subject, "dominated λ still match baselines", "generally", "at least half", ours())
@@ -173,8 +189,10 @@ fn alone(team: Option<&Team>) -> Line {
             point.coverage.mean >= MODERATE_COVERAGE.0
                 && point.collisions.mean <= MODERATE_COLLISIONS
         };
-        let n_inside = baselines(team?)?.iter().filter(is_inside).count();
-        Some((format!("{n_inside} baseline points"), holds(n_inside == 0)))
+        let others = baselines(team?)?;
+        let n_inside = others.iter().filter(is_inside).count();
+        let text = format!("{n_inside} of {} measured points", others.len());
+        Some((text, holds_for_all(n_inside == 0, team?)))
     };
     let subject = "N=3 baselines".into();
     claim(subject, "at 70 % coverage and 93 % safety", "no baseline", "none", ours())
@@ -237,4 +255,50 @@ fn flat_rate(results: &Results) -> Line {
     };
     let paper = "0.0011 to 0.0019";
     claim("CG-CMARL at λ=1".into(), "per-pair rate stays flat", paper, "±5 %", ours())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduction::results::Spread;
+
+    fn point(algorithm: &str, parameter: &str, coverage: f64) -> Point {
+        let spread = |mean| Spread { mean, deviation: 0.0, low: mean, high: mean };
+        Point {
+            algorithm: algorithm.into(),
+            parameter: parameter.into(),
+            coverage: spread(coverage),
+            collisions: spread(0.01),
+            ..Point::default()
+        }
+    }
+
+    fn names() -> Vec<(&'static str, &'static str)> {
+        let algorithm = |name: &str| {
+            ["iql", "qmix", "dcg", "mappo", "mappo_lag"]
+                .into_iter()
+                .find(|ours| paper_name(ours) == Some(name))
+                .unwrap()
+        };
+        baselines_of_paper(3).map(|p| (algorithm(p.algorithm), p.parameter)).collect()
+    }
+
+    fn told(points: Vec<Point>) -> Verdict {
+        let team = Team { n_agents: 3, layout: "random".into(), points, ..Team::default() };
+        dominance(3, "random", Some(&team)).verdict
+    }
+
+    #[test]
+    fn dominance_is_confirmed_by_all_baselines_and_refuted_by_one() {
+        let with = |names: &[(&str, &str)], coverage: f64| {
+            let mut points = vec![point("cg_cmarl", "λ=1", 0.9)];
+            points.extend(names.iter().map(|(name, parameter)| point(name, parameter, coverage)));
+            told(points)
+        };
+        let names = names();
+        assert_eq!(with(&names, 0.5), Verdict::Confirmed);
+        assert_eq!(with(&names[..3], 0.5), Verdict::NotMeasured);
+        assert_eq!(with(&names[..1], 0.95), Verdict::NotConfirmed);
+        assert_eq!(with(&[], 0.5), Verdict::NotMeasured);
+    }
 }

@@ -64,8 +64,13 @@ impl Crew<'_> {
             jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
         let total = jobs.iter().map(|job| self.weight(job)).sum();
         let progress = Progress::new(done.iter().sum(), total, self.quiet);
-        let board =
-            Mutex::new(Board { progress, done, active: vec![], n_finished: 0, failures: vec![] });
+        let board = Mutex::new(Board {
+            progress,
+            done,
+            active: BTreeMap::new(),
+            n_finished: 0,
+            failures: vec![],
+        });
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..self.n_workers.min(jobs.len()) {

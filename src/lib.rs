@@ -14,6 +14,7 @@ pub mod graph;
 pub mod multipliers;
 pub mod nn;
 pub mod replay;
+pub mod reproduction;
 pub mod rng;
 pub mod run_dir;
 pub mod schedule;

@@ -25,6 +25,8 @@ pub enum Purpose {
     Bootstrap = 7,
     /// Made-up problems of tests, benchmarks and the theory checks.
     Problem = 8,
+    /// Start states on which a multiplier is certified; index = episode.
+    Certificate = 20,
 }
 
 /// The root of all randomness of one run.

@@ -216,6 +216,7 @@
     find("agents").value = run.agents;
     find("layout").value = run.layout;
     find("contact").checked = run.contact;
+    if (run.chosen !== null) find("multiplier").value = sliderPlace(run.chosen);
     find("name-run").textContent = "trained policy";
     setStage();
     connectControls();

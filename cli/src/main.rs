@@ -15,6 +15,7 @@ Examples:
   cgcmarl train agents=6 seed=7 --out my_run   any setting is a key=value
   cgcmarl sweep models/simple_spread_3         the whole trade-off of a trained model
   cgcmarl evaluate models/simple_spread_6 --multiplier 0.5 --layout line
+  cgcmarl choose models/simple_spread_3 --max-collisions 0.005
   cgcmarl solve problem.uai --solver exact     the best joint action of any factor graph
 
 Train once, choose the trade-off afterwards: the multiplier λ weighs the constraints against the
@@ -38,10 +39,16 @@ enum Command {
     Evaluate(commands::evaluate::EvaluateArgs),
     /// Score a trained model over many multipliers and draw the front
     Sweep(commands::sweep::SweepArgs),
+    /// Choose the multiplier with the highest coverage that keeps a limit on collisions
+    Choose(commands::choose::ChooseArgs),
     /// Check the paper's theorems on small problems, or the error budget of a trained model
     Theory(commands::theory::TheoryArgs),
     /// Average the fronts of several seeds
     Summary(commands::summary::SummaryArgs),
+    /// Measure the paper's tables and figures: run what is missing, draw and tabulate
+    Reproduce(commands::reproduce::ReproduceArgs),
+    /// Compare what the paper prints with what `reproduce` measured
+    PaperCheck(commands::paper_check::PaperCheckArgs),
     /// Write one HTML page about a run: front, curves, episodes, tables
     Report(commands::report::ReportArgs),
     /// Write an episode as a moving picture
@@ -63,8 +70,11 @@ fn main() -> ExitCode {
         Command::Resume(args) => commands::train::resume(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Choose(args) => commands::choose::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Summary(args) => commands::summary::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
+        Command::PaperCheck(args) => commands::paper_check::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Render(args) => commands::render::run(&args),
         Command::View(args) => commands::view::run(&args),

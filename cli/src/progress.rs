@@ -51,20 +51,32 @@ impl Progress {
     /// Shows how things stand, as often as the form allows.
     pub(crate) fn update(&mut self, status: &Status) {
         let text = self.text(status, self.started.elapsed());
+        self.show(status.step, &format!("step {} of {}", status.step, self.total), text);
+    }
+
+    /// Shows some other text at a step, as often as the form allows.
+    pub(crate) fn show(&mut self, step: u64, place: &str, text: String) {
         match &mut self.form {
             Form::Silent => {}
             Form::Bar(bar) => {
-                bar.set_position(status.step);
+                bar.set_position(step);
                 bar.set_message(text);
             }
             Form::Lines { out, last } => {
                 if last.is_none_or(|last| last.elapsed() >= PAUSE) {
                     // A closed pipe is no reason to stop training.
-                    let _ = writeln!(out, "step {} of {}: {text}", status.step, self.total);
+                    let _ = writeln!(out, "{place}: {text}");
                     *last = Some(Instant::now());
                 }
             }
         }
+    }
+
+    /// Time until all is done, if it goes on as it did, as `1:05`; `?` where that is unknown.
+    pub(crate) fn time_left(&self, step: u64) -> String {
+        let speed = step.saturating_sub(self.start) as f64 / self.started.elapsed().as_secs_f64();
+        let left = self.total.saturating_sub(step) as f64;
+        if speed > 0.0 { clock(left / speed) } else { "?".into() }
     }
 
     /// Says something that stays.

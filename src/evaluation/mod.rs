@@ -1,5 +1,7 @@
 //! Scores operating points on shared start states: statistics, fronts and the paper's printed ones.
 
+pub mod certificate;
+pub mod choice;
 pub mod front;
 pub mod paper_tables;
 pub mod pareto;
@@ -7,7 +9,8 @@ mod play;
 pub mod score;
 pub mod statistics;
 
+pub use choice::Choice;
 pub use front::{Front, FrontPoint, Reference};
-pub use play::{EvaluationOptions, play_episodes};
+pub use play::{EvaluationOptions, play_episodes, play_fresh};
 pub use score::{Coverage, Measures, Score};
 pub use statistics::Estimate;

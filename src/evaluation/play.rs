@@ -5,6 +5,7 @@ use crate::{
     rng::{Purpose, Streams},
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// How policies are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,16 +37,33 @@ pub fn play_episodes(
     episodes: usize,
     start_seed: u64,
 ) -> Vec<Summary> {
-    let mut summaries = Vec::with_capacity(episodes);
-    while summaries.len() < episodes {
-        let n = arena.len().min(episodes - summaries.len());
-        let draws = Draws {
-            streams: Streams::new(start_seed),
-            start: Purpose::Evaluation,
-            act: Purpose::RandomPolicy,
-            first: summaries.len() as u64,
-        };
+    play_range(arena, policy, 0..episodes as u64, Streams::new(start_seed), Purpose::Evaluation)
+}
+
+/// Plays the episodes with these numbers from start states that no sweep uses.
+pub fn play_fresh(
+    arena: &mut Arena,
+    policy: &mut dyn Player,
+    episodes: Range<u64>,
+    start_seed: u64,
+) -> Vec<Summary> {
+    play_range(arena, policy, episodes, Streams::new(start_seed), Purpose::Certificate)
+}
+
+fn play_range(
+    arena: &mut Arena,
+    policy: &mut dyn Player,
+    episodes: Range<u64>,
+    streams: Streams,
+    start: Purpose,
+) -> Vec<Summary> {
+    let mut summaries = Vec::with_capacity((episodes.end - episodes.start) as usize);
+    let mut first = episodes.start;
+    while first < episodes.end {
+        let n = arena.len().min((episodes.end - first) as usize);
+        let draws = Draws { streams, start, act: Purpose::RandomPolicy, first };
         summaries.extend_from_slice(arena.play(policy, draws, n));
+        first += n as u64;
     }
     summaries
 }

@@ -13,7 +13,7 @@ pub use metrics::numbers;
 use crate::{
     checkpoint::{Checkpoint, atomic},
     error::{Error, Result},
-    evaluation::Front,
+    evaluation::{Choice, Front},
 };
 use log::Log;
 use serde_json::Value;
@@ -28,6 +28,7 @@ const METRICS: &str = "metrics.jsonl";
 const EVENTS: &str = "events.out.tfevents.cgcmarl";
 const CHECKPOINTS: &str = "checkpoints";
 const LATEST: &str = "latest";
+const CHOICE: &str = "choice.json";
 const MODEL: &str = "model.safetensors";
 
 /// Checkpoints that stay: the newest, and the one before it in case the newest is damaged.
@@ -106,6 +107,16 @@ impl RunDir {
     /// The front of the last sweep.
     pub fn front(&self) -> Result<Front> {
         self.read_json("front.json")
+    }
+
+    /// Writes `choice.json`.
+    pub fn write_choice(&self, choice: &Choice) -> Result<()> {
+        self.write_json(CHOICE, choice)
+    }
+
+    /// The multiplier that was chosen for this run, if one was.
+    pub fn choice(&self) -> Result<Option<Choice>> {
+        if self.file(CHOICE).exists() { self.read_json(CHOICE).map(Some) } else { Ok(None) }
     }
 
     /// Every line of `metrics.jsonl`.

@@ -1,6 +1,7 @@
 //! `evaluate`: one trained model at one multiplier, or a baseline at its own trade-off.
 
 use super::{
+    multiplier,
     output::{self, OutputFormat, print},
     sweep::changes,
 };
@@ -32,7 +33,7 @@ pub(crate) struct EvaluateArgs {
     run: PathBuf,
     /// Settings to change, such as `contact=true` `acting.solver=max_sum`
     settings: Vec<String>,
-    /// Weight of the constraints; a baseline has none [default: 1]
+    /// Weight of the constraints; a baseline has none [default: what `choose` left in the run, else 1]
     #[arg(long)]
     multiplier: Option<f32>,
     /// Episodes to play [default: the run's]
@@ -60,22 +61,18 @@ pub(crate) struct EvaluateArgs {
 
 /// Plays and prints, or exports a decision.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
-    let multiplier = args.multiplier.unwrap_or(1.0);
-    anyhow::ensure!(
-        multiplier.is_finite() && multiplier >= 0.0,
-        "invalid value for `--multiplier`: {multiplier} (must be zero or more)"
-    );
     let mut model = Model::open(&args.run)?;
     if args.multiplier.is_some() {
         refuse_baseline(&model, "--multiplier")?;
     }
+    let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
     model.act_as(&config);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     if let Some(file) = &args.export_uai {
         refuse_baseline(&model, "--export-uai")?;
-        return export(args, &model, &config, file);
+        return export(args, &model, &config, file, multiplier);
     }
     let score = on_threads(output::threads(args.threads), || {
         let mut points = model.operating_points(&config.environment, &[multiplier])?;
@@ -107,6 +104,7 @@ fn export(
     model: &Model,
     config: &Config,
     file: &Path,
+    multiplier: f32,
 ) -> anyhow::Result<ExitCode> {
     let shown = file.display();
     let place = args
@@ -117,7 +115,6 @@ fn export(
             format!("invalid value for `--decision`: {} (write EPISODE:STEP)", args.decision)
         })?;
     let start_seed = config.evaluation.start_seed;
-    let multiplier = args.multiplier.unwrap_or(1.0);
     let decision = model.decision(&config.environment, start_seed, multiplier, place)?;
     anyhow::ensure!(!file.exists(), "{shown} exists already; choose another name");
     let mut text = Vec::new();

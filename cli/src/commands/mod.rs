@@ -1,11 +1,16 @@
 //! One file per verb: glue between arguments and the library.
 
 pub(crate) mod check_environment;
+pub(crate) mod choose;
 pub(crate) mod config;
+mod crew;
 pub(crate) mod evaluate;
+pub(crate) mod multiplier;
 pub(crate) mod output;
+pub(crate) mod paper_check;
 pub(crate) mod render;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod solve;
 pub(crate) mod summary;
 pub(crate) mod sweep;

@@ -1,8 +1,8 @@
 //! `render`: an episode as a moving picture.
 
-use super::{output::print, sweep::changes};
+use super::{multiplier, output::print, sweep::changes};
 use crate::{playback::Playback, report::animation};
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use cgcmarl::{checkpoint::atomic, experiment::Model};
 use clap::Args;
 use std::{path::PathBuf, process::ExitCode};
@@ -20,9 +20,9 @@ pub(crate) struct RenderArgs {
     run: PathBuf,
     /// Settings of the environment to change, such as contact=true
     settings: Vec<String>,
-    /// Weight of the constraints
-    #[arg(long, default_value_t = 1.0)]
-    multiplier: f32,
+    /// Weight of the constraints [default: what `choose` left in the run, else 1]
+    #[arg(long)]
+    multiplier: Option<f32>,
     /// Number of the start state, as in every sweep
     #[arg(long, default_value_t = 0)]
     episode: u64,
@@ -39,11 +39,6 @@ pub(crate) struct RenderArgs {
 
 /// Plays one episode and writes it.
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
-    let multiplier = args.multiplier;
-    ensure!(
-        multiplier.is_finite() && multiplier >= 0.0,
-        "invalid value for `--multiplier`: {multiplier} (must be zero or more)"
-    );
     let kind = args.out.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let encode = match kind.to_ascii_lowercase().as_str() {
         "gif" => animation::gif,
@@ -51,6 +46,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
     let model = Model::open(&args.run)?;
+    let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
     let config =
         model.config.with(&changes(&args.settings, args.agents, args.layout.as_deref())?)?;
     let mut playback = Playback::trained(&model, &config.environment)?;

@@ -24,6 +24,7 @@ pub(crate) fn run_data(model: &Model, front: Option<&Front>) -> Value {
         "radius": environment.resolved().radius,
         "constraints": environment.constraints,
         "multipliers": model.config.evaluation.multipliers,
+        "chosen": model.run.choice().ok().flatten().map(|choice| choice.multiplier),
         "steps": model.steps,
         "total_steps": model.config.training.total_steps,
         "curves": curve_data(&metrics(&model.run)),

@@ -20,6 +20,10 @@ pub(crate) enum Marker {
     Cross,
     /// The random policy.
     Triangle,
+    /// A triangle on its tip.
+    Wedge,
+    /// Upright strokes.
+    Plus,
 }
 
 impl Marker {
@@ -30,13 +34,20 @@ impl Marker {
             Self::Square => picture.area(&polygon(at, 4, size * 1.1, FRAC_PI_2 / 2.0), colour),
             Self::Diamond => picture.area(&polygon(at, 4, size * 1.3, 0.0), colour),
             Self::Triangle => picture.area(&polygon(at, 3, size * 1.2, -FRAC_PI_2), colour),
+            Self::Wedge => picture.area(&polygon(at, 3, size * 1.2, FRAC_PI_2), colour),
             Self::Disc | Self::Ring => picture.disc(at, size, colour),
-            Self::Cross => {}
+            Self::Cross | Self::Plus => {}
         };
         if self == Self::Cross {
             let (x, y, arm) = (at.0, at.1, radius * 0.75);
             picture.line(&[(x - arm, y - arm), (x + arm, y + arm)], colour, 1.25);
             picture.line(&[(x - arm, y + arm), (x + arm, y - arm)], colour, 1.25);
+            return;
+        }
+        if self == Self::Plus {
+            let (x, y, arm) = (at.0, at.1, radius * 1.05);
+            picture.line(&[(x - arm, y), (x + arm, y)], colour, 2.0);
+            picture.line(&[(x, y - arm), (x, y + arm)], colour, 2.0);
             return;
         }
         shape(picture, radius + 1.0, WHITE);

@@ -8,12 +8,16 @@ pub(crate) mod data;
 pub(crate) mod labels;
 pub(crate) mod markers;
 pub(crate) mod page;
+pub(crate) mod panels;
 pub(crate) mod picture;
 pub(crate) mod plot;
 pub(crate) mod raster;
 pub(crate) mod render;
+pub(crate) mod reproduction;
 #[cfg(test)]
 mod sample;
+pub(crate) mod series;
+pub(crate) mod sheet;
 pub(crate) mod table;
 pub(crate) mod theory;
 

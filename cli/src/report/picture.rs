@@ -8,6 +8,8 @@ pub(crate) type Colour = (u8, u8, u8);
 /// The palette of Okabe and Ito, told apart by colour-blind readers and in print.
 pub(crate) const BLUE: Colour = (0, 114, 178);
 pub(crate) const ORANGE: Colour = (213, 94, 0);
+pub(crate) const AMBER: Colour = (230, 159, 0);
+pub(crate) const SKY: Colour = (86, 180, 233);
 pub(crate) const GREEN: Colour = (0, 158, 115);
 pub(crate) const PURPLE: Colour = (204, 121, 167);
 pub(crate) const BLACK: Colour = (34, 34, 34);

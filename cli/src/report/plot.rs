@@ -1,11 +1,12 @@
 //! The front as a picture: coverage against collisions, the ideal in the upper right corner.
 
 use super::{
-    axis::{Axis, Frame},
+    axis::Frame,
     labels::Labels,
     markers::Marker,
     picture::{Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place},
     render::text_width,
+    series::{Mark, Series, collision_axis, coverage_axis, draw_series},
 };
 use cgcmarl::evaluation::{Estimate, Front, Score, paper_tables};
 
@@ -14,27 +15,8 @@ const PANEL_HEIGHT: f64 = 300.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 98.0;
 const GAP: f64 = 84.0;
-/// Ratio of the most to the fewest collisions from which the axis is logarithmic.
-const LOGARITHMIC_FROM: f64 = 4.0;
 const FLOOR: &str = "unavoidable";
 const RANDOM: &str = "random policy";
-
-/// One point with its bars.
-struct Mark {
-    coverage: Estimate,
-    collisions: Estimate,
-    marker: Marker,
-    colour: Colour,
-    label: Option<String>,
-}
-
-/// A group of points, joined by a line where they belong to one model.
-struct Series {
-    name: String,
-    marks: Vec<Mark>,
-    joined: bool,
-    dashed: bool,
-}
 
 /// Draws a sweep: on its own, or with a second panel beside the paper's points where those exist.
 pub(crate) fn front(front: &Front) -> Picture {
@@ -218,63 +200,6 @@ fn panel(
             labels.write(picture, place(mark), text, Font::new(10.0, mark.colour));
         }
     }
-}
-
-/// Draws a series and says where its lines run.
-fn draw_series(
-    picture: &mut Picture,
-    series: &Series,
-    horizontal: &Axis,
-    vertical: &Axis,
-    place: &dyn Fn(&Mark) -> Place,
-) -> Vec<(Place, Place)> {
-    let places: Vec<Place> = series.marks.iter().map(place).collect();
-    let Some(colour) = series.marks.first().map(|mark| mark.colour) else { return vec![] };
-    match (series.joined, series.dashed) {
-        (true, true) => picture.dashes(&places, colour, 1.0, 5.0),
-        (true, false) => picture.line(&places, colour, 1.5),
-        (false, _) => {}
-    }
-    let mut lines: Vec<(Place, Place)> =
-        places.windows(2).filter(|_| series.joined).map(|pair| (pair[0], pair[1])).collect();
-    for mark in series.marks.iter().filter(|mark| mark.marker != Marker::Cross) {
-        let (x, y) = place(mark);
-        let [left, right] = mark.collisions.interval().map(|value| horizontal.place(value));
-        let [low, high] = mark.coverage.interval().map(|value| vertical.place(100.0 * value));
-        for (from, to) in [((left, y), (right, y)), ((x, low), (x, high))] {
-            picture.line(&[from, to], mark.colour, 0.75);
-            lines.push((from, to));
-        }
-    }
-    for (mark, place) in series.marks.iter().zip(places) {
-        mark.marker.draw(picture, place, 4.5, mark.colour);
-    }
-    lines
-}
-
-/// Collisions on an inverted axis, logarithmic where they differ by much.
-fn collision_axis(series: &[&Series], floor: Option<f64>, start: f64, end: f64) -> Axis {
-    let values = || {
-        let marks = series.iter().flat_map(|one| &one.marks);
-        marks.map(|mark| mark.collisions.mean).chain(floor)
-    };
-    let most = values().fold(0.0, f64::max).max(1e-6);
-    let fewest = values().filter(|value| *value > 0.0).fold(most, f64::min);
-    if most / fewest > LOGARITHMIC_FROM {
-        let margin = (most / fewest).powf(0.07);
-        return Axis::logarithmic((fewest / margin, most * margin), start, end);
-    }
-    let margin = 0.1 * (most - fewest).max(0.1 * most);
-    Axis::linear(((fewest - margin).max(0.0), most + margin), start, end)
-}
-
-fn coverage_axis(series: &[&Series], start: f64, end: f64) -> Axis {
-    let values = || series.iter().flat_map(|one| &one.marks).map(|mark| 100.0 * mark.coverage.mean);
-    let (least, most) = (values().fold(100.0, f64::min), values().fold(0.0, f64::max));
-    let margin = 0.1 * (most - least).max(2.0);
-    // Room below for labels; a little above 100 % so that markers there are whole.
-    let low = if least < 40.0 { 0.0 } else { least - 1.6 * margin };
-    Axis::linear((low, (most + margin).min(100.0 + 0.04 * (100.0 - low))), start, end)
 }
 
 fn legend_places(legend: &[&Series], width: f64) -> Vec<(f64, f64)> {

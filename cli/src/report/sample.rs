@@ -2,7 +2,8 @@
 
 use cgcmarl::{
     episode::Summary,
-    evaluation::{Front, Score},
+    evaluation::{Front, Score, paper_tables},
+    reproduction::{Point, Results, Spread, Spread2, Team},
 };
 
 /// A score whose episodes scatter a little around these numbers.
@@ -47,4 +48,47 @@ pub(crate) fn front() -> Front {
         Front::new("simple_spread", "cg_cmarl", 3, points, score("random", None, 0.03, 0.022));
     front.oracle = Some(score("oracle", None, 0.99, 0.0028));
     front
+}
+
+/// A made-up comparison: the paper's printed numbers on random layouts, the same on fixed ones.
+pub(crate) fn reproduction() -> Results {
+    let spread = |mean: f64, deviation: f64| Spread {
+        mean,
+        deviation,
+        low: (mean - deviation).max(0.0),
+        high: mean + deviation,
+    };
+    let name = |printed: &str| printed.to_lowercase().replace('-', "_");
+    let team = |n_agents: usize, layout: &str| {
+        let pairs = (n_agents * (n_agents - 1) / 2) as f64;
+        let printed = paper_tables::cg_cmarl(n_agents).chain(paper_tables::baselines(n_agents));
+        let mut points: Vec<Point> = printed
+            .map(|point| Point {
+                algorithm: name(point.algorithm),
+                parameter: point.parameter.into(),
+                multiplier: point.parameter.strip_prefix("λ=").and_then(|m| m.parse().ok()),
+                row: name(point.algorithm),
+                steps: 300_000,
+                seeds: 2,
+                collisions: spread(point.collisions.0, point.collisions.1),
+                per_pair_rate: spread(point.collisions.0 / pairs, point.collisions.1 / pairs),
+                coverage: spread(point.coverage.0 / 100.0, point.coverage.1 / 100.0),
+                pareto: point.starred,
+                pareto_overall: point.starred,
+            })
+            .collect();
+        let vdn = Point { algorithm: "vdn".into(), ..points[points.len() - 5].clone() };
+        points.push(vdn);
+        Team {
+            n_agents,
+            layout: layout.into(),
+            episodes: 400,
+            random: Some(Spread2 { coverage: 0.03, collisions: 0.0073 * pairs }),
+            points,
+            ..Team::default()
+        }
+    };
+    let layouts = ["random", "spread_uniform", "line", "clustered_pair"];
+    let teams = [3, 4, 6, 10].iter().flat_map(|n| layouts.iter().map(|layout| team(*n, layout)));
+    Results { teams: teams.collect(), ..Results::default() }
 }

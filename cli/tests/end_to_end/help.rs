@@ -2,13 +2,16 @@
 
 use crate::program::Place;
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 15] = [
     "train",
     "resume",
     "evaluate",
     "sweep",
+    "choose",
     "theory",
     "summary",
+    "reproduce",
+    "paper-check",
     "report",
     "render",
     "view",

@@ -2,10 +2,12 @@
 
 //! The program as its user meets it: the real binary, small runs, temporary directories.
 
+mod choice;
 mod failures;
 mod help;
 mod interruption;
 mod mistakes;
 mod program;
+mod reproduction;
 mod runs;
 mod use_of_models;

@@ -1,0 +1,161 @@
+//! Several trainings at once: workers take jobs from a list, one board shows how far all are.
+
+use crate::progress::Progress;
+use anyhow::Context;
+use cgcmarl::{
+    experiment::{Watch, on_threads},
+    reproduction::{Job, JobEnd, Plan, run_job, run_reference},
+};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+/// Who works on what.
+pub(crate) struct Crew<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) folder: &'a Path,
+    pub(crate) n_workers: usize,
+    pub(crate) quiet: bool,
+}
+
+/// How the work ended.
+pub(crate) struct Shift {
+    /// It was asked to stop; everything is saved.
+    pub(crate) stopped: bool,
+    /// Jobs that failed, in words.
+    pub(crate) failures: Vec<String>,
+}
+
+/// What all workers tell.
+struct Board {
+    progress: Progress,
+    /// Weighted steps of each job so far.
+    done: Vec<u64>,
+    /// What is being done, by the number of the job.
+    active: BTreeMap<usize, String>,
+    n_finished: usize,
+    failures: Vec<String>,
+}
+
+impl Board {
+    fn show(&mut self) {
+        let step: u64 = self.done.iter().sum();
+        let (n_jobs, left) = (self.done.len(), self.progress.time_left(step));
+        let place = format!("{} of {n_jobs} trainings done", self.n_finished);
+        let active: Vec<&str> = self.active.values().map(String::as_str).collect();
+        let text = format!("{}; about {left} left", active.join("; "));
+        self.progress.show(step, &place, text);
+    }
+}
+
+impl Crew<'_> {
+    /// Does every job, or as many as there is time for until Ctrl-C.
+    pub(crate) fn work(&self) -> anyhow::Result<Shift> {
+        let jobs = self.plan.jobs();
+        let stop = listen()?;
+        let is_trained = |job: &Job| job.place(self.folder).join("model.safetensors").exists();
+        let done: Vec<u64> =
+            jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
+        let total = jobs.iter().map(|job| self.weight(job)).sum();
+        let progress = Progress::new(done.iter().sum(), total, self.quiet);
+        let board = Mutex::new(Board {
+            progress,
+            done,
+            active: BTreeMap::new(),
+            n_finished: 0,
+            failures: vec![],
+        });
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..self.n_workers.min(jobs.len()) {
+                scope.spawn(|| self.worker(&jobs, &next, &board, &stop));
+            }
+        });
+        let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = board.failures;
+        let stopped = stop.swap(true, Ordering::SeqCst);
+        for n_agents in self.plan.agents.iter().filter(|_| !stopped) {
+            let reference = run_reference(self.plan, *n_agents, self.folder);
+            failures.extend(reference.err().map(|error| error.to_string()));
+        }
+        Ok(Shift { stopped, failures })
+    }
+
+    /// Steps of a job, larger teams counting for more: what a step costs grows with the team.
+    fn weight(&self, job: &Job) -> u64 {
+        self.plan.steps(job.n_agents) * job.n_agents as u64
+    }
+
+    fn worker(&self, jobs: &[Job], next: &AtomicUsize, board: &Mutex<Board>, stop: &AtomicBool) {
+        let n_threads = super::output::threads(None).div_ceil(self.n_workers);
+        while !stop.load(Ordering::SeqCst) {
+            let index = next.fetch_add(1, Ordering::SeqCst);
+            let Some(job) = jobs.get(index) else { return };
+            let mut seat = Seat { index, job, board, stop, weight: job.n_agents as u64 };
+            lock(board).active.insert(index, job.name());
+            let end = on_threads(n_threads, || run_job(self.plan, job, self.folder, &mut seat));
+            let mut board = lock(board);
+            board.active.remove(&index);
+            match end.and_then(|end| end) {
+                Ok(JobEnd::Stopped) => {}
+                Ok(JobEnd::Done) => {
+                    board.n_finished += 1;
+                    board.done[index] = self.weight(job);
+                    board.show();
+                }
+                Err(error) => board.failures.push(format!("{}: {error}", job.name())),
+            }
+        }
+    }
+}
+
+/// A panic of one worker must not silence the others.
+fn lock<'a>(board: &'a Mutex<Board>) -> MutexGuard<'a, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Listens for Ctrl-C; a second one does not wait.
+fn listen() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(stop)
+}
+
+/// One job as its worker watches it.
+struct Seat<'a> {
+    index: usize,
+    job: &'a Job,
+    board: &'a Mutex<Board>,
+    stop: &'a AtomicBool,
+    weight: u64,
+}
+
+impl Watch for Seat<'_> {
+    fn round(&mut self, steps: u64, line: Option<&Value>) {
+        // The board is for people: a look at every line of metrics is enough.
+        if line.is_none() {
+            return;
+        }
+        let mut board = lock(self.board);
+        board.done[self.index] = steps * self.weight;
+        let shown = format!("{}, step {steps}", self.job.name());
+        board.active.insert(self.index, shown);
+        board.show();
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+}

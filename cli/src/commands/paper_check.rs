@@ -1,0 +1,82 @@
+//! `paper-check`: what the paper prints beside what a reproduction measured.
+
+use super::output::{OutputFormat, print};
+use crate::report::table;
+use anyhow::Context;
+use cgcmarl::reproduction::{
+    Results,
+    check::{Line, Verdict, check},
+};
+use clap::Args;
+use std::{path::PathBuf, process::ExitCode};
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl paper-check
+  cgcmarl paper-check --reproduction my_folder --format json
+
+A number is confirmed within the stated tolerance: two deviations of the difference over the seeds
+of both, at least 5 % of the printed number. Beyond it, a better one exceeds the paper and a worse
+one is not confirmed. `cgcmarl reproduce` makes the folder.";
+
+const VERDICTS: [Verdict; 4] =
+    [Verdict::Confirmed, Verdict::Exceeded, Verdict::NotConfirmed, Verdict::NotMeasured];
+
+/// What `paper-check` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PaperCheckArgs {
+    /// The folder that `reproduce` wrote
+    #[arg(long, default_value = "reproduction", value_name = "DIR")]
+    reproduction: PathBuf,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+}
+
+/// Compares and prints.
+pub(crate) fn run(args: &PaperCheckArgs) -> anyhow::Result<ExitCode> {
+    let file = args.reproduction.join("results.json");
+    let shown = file.display();
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("{shown}: first run `cgcmarl reproduce`"))?;
+    let results: Results = serde_json::from_str(&text).with_context(|| shown.to_string())?;
+    let lines = check(&results);
+    match args.format {
+        OutputFormat::Table => print(&format!("{}\n{}", line_table(&lines), counts(&lines))),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(&lines)?),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line_table(lines: &[Line]) -> String {
+    let head = ["", "of", "what", "paper", "ours", "tolerance", "verdict"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(lines.iter().map(|line| {
+        vec![
+            line.part.into(),
+            line.subject.clone(),
+            line.quantity.clone(),
+            line.paper.clone(),
+            line.ours.clone(),
+            line.tolerance.clone(),
+            line.verdict.name().into(),
+        ]
+    }));
+    table::aligned(&rows)
+}
+
+/// How many lines of each part got each verdict.
+fn counts(lines: &[Line]) -> String {
+    let mut rows = vec![vec![String::new()]];
+    rows[0].extend(VERDICTS.map(|verdict| verdict.name().to_owned()));
+    for part in ["baselines", "cgcmarl", "scaling", "claims"] {
+        let of = |verdict| {
+            lines.iter().filter(|line| line.part == part && line.verdict == verdict).count()
+        };
+        let mut row = vec![part.to_owned()];
+        row.extend(VERDICTS.map(|verdict| of(verdict).to_string()));
+        rows.push(row);
+    }
+    table::aligned(&rows)
+}

@@ -1,0 +1,215 @@
+//! Many small fronts on one sheet: a panel per team size, or per layout and team size.
+
+use super::{
+    axis::Frame,
+    markers::Marker,
+    picture::{
+        AMBER, Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place, SKY,
+    },
+    render::text_width,
+    reproduction::display_name,
+    series::{Mark, Series, collision_axis, coverage_axis, draw_series},
+};
+use cgcmarl::{
+    evaluation::{Estimate, paper_tables},
+    reproduction::{Results, Spread, Team},
+};
+
+const LEFT: f64 = 66.0;
+const TOP: f64 = 74.0;
+const GAP: (f64, f64) = (76.0, 82.0);
+const LEGEND_FONT: Font = Font::new(12.0, BLACK);
+const PRINTED: &str = "CG-CMARL as the paper prints it";
+const RANDOM: &str = "random policy";
+
+/// Each method by shape and colour, so that either alone tells it.
+const LOOKS: [(&str, Marker, Colour); 7] = [
+    ("cg_cmarl", Marker::Star, BLUE),
+    ("iql", Marker::Disc, AMBER),
+    ("vdn", Marker::Ring, SKY),
+    ("qmix", Marker::Triangle, GREEN),
+    ("dcg", Marker::Diamond, PURPLE),
+    ("mappo", Marker::Wedge, ORANGE),
+    ("mappo_lag", Marker::Plus, BLACK),
+];
+
+/// The fronts on random layouts, two panels in a row; nothing where nothing was measured.
+pub(crate) fn pareto(results: &Results) -> Option<Picture> {
+    let teams: Vec<&Team> = results.teams.iter().filter(|team| team.layout == "random").collect();
+    let title = "Coverage against collisions on random layouts";
+    let n_columns = teams.len().min(2);
+    sheet(title, &teams, n_columns, (400.0, 270.0), |team| {
+        let n = team.n_agents;
+        format!("N = {n} agents ({} pairs)", n * (n - 1) / 2)
+    })
+}
+
+/// The fronts on fixed layouts: a row per team size, a column per layout.
+pub(crate) fn scenarios(results: &Results) -> Option<Picture> {
+    let mut teams: Vec<&Team> =
+        results.teams.iter().filter(|team| team.layout != "random").collect();
+    let order = ["spread_uniform", "line", "clustered_pair"];
+    teams.sort_by_key(|team| (team.n_agents, order.iter().position(|name| *name == team.layout)));
+    let title = "Coverage against collisions on fixed layouts, trained on random ones";
+    sheet(title, &teams, 3.min(teams.len()), (290.0, 210.0), |team| {
+        format!("N = {}, {}", team.n_agents, team.layout)
+    })
+}
+
+fn sheet(
+    title: &str,
+    teams: &[&Team],
+    n_columns: usize,
+    (width, height): (f64, f64),
+    name: impl Fn(&Team) -> String,
+) -> Option<Picture> {
+    let all: Vec<Vec<Series>> = teams.iter().map(|team| series(team)).collect();
+    let (first, n_rows) = (teams.first()?, teams.len().div_ceil(n_columns));
+    let legend = legend(&all);
+    let total = LEFT + n_columns as f64 * (width + GAP.0) - GAP.0 + 24.0;
+    let bottom = TOP + n_rows as f64 * (height + GAP.1) - GAP.1 + 66.0;
+    let places = legend_places(&legend, total);
+    let n_lines = places.last().map_or(0.0, |(_, row)| row + 1.0);
+    let mut picture = Picture::new(total, bottom + 19.0 * n_lines + 4.0);
+    picture.text((LEFT - 42.0, 20.0), title, Font::new(15.0, BLACK).bold(), Anchor::Start);
+    let n_seeds = first.points.iter().map(|point| point.seeds).max().unwrap_or(0);
+    let note = format!(
+        "{} episodes × {n_seeds} seeds per point; bars: 95 % intervals; star: best of the sweep, square: dominated",
+        first.episodes
+    );
+    picture.text((LEFT - 42.0, 40.0), note, Font::new(11.0, GREY), Anchor::Start);
+    for (index, (team, series)) in teams.iter().zip(&all).enumerate() {
+        let (column, row) = ((index % n_columns) as f64, (index / n_columns) as f64);
+        let (left, top) = (LEFT + column * (width + GAP.0), TOP + row * (height + GAP.1));
+        let bounds = (left, top, left + width, top + height);
+        panel(&mut picture, bounds, &name(team), series);
+    }
+    for ((name, marker, colour), (x, row)) in legend.into_iter().zip(places) {
+        let y = bottom + 19.0 * row;
+        marker.draw(&mut picture, (x + 6.0, y), 5.0, colour);
+        picture.text((x + 18.0, y), name, LEGEND_FONT, Anchor::Start);
+    }
+    Some(picture)
+}
+
+fn panel(picture: &mut Picture, bounds: (f64, f64, f64, f64), title: &str, series: &[Series]) {
+    let all: Vec<&Series> = series.iter().collect();
+    let horizontal = collision_axis(&all, None, bounds.2, bounds.0);
+    let vertical = coverage_axis(&all, bounds.3, bounds.1);
+    Frame {
+        bounds,
+        horizontal: &horizontal,
+        vertical: &vertical,
+        horizontal_title: "collisions per step (fewer to the right)",
+        vertical_title: "coverage (%)",
+    }
+    .draw(picture);
+    let at = (bounds.0, bounds.1 - 12.0);
+    picture.text(at, title, Font::new(12.0, BLACK).bold(), Anchor::Start);
+    let place = |mark: &Mark| -> Place {
+        (horizontal.place(mark.collisions.mean), vertical.place(100.0 * mark.coverage.mean))
+    };
+    for one in series {
+        draw_series(picture, one, &horizontal, &vertical, &place);
+    }
+}
+
+/// The printed front below, the baselines above it, ours on top.
+fn series(team: &Team) -> Vec<Series> {
+    let mut all = vec![];
+    if team.layout == "random" {
+        all.extend(printed(team.n_agents));
+    }
+    if let Some(random) = team.random {
+        let mark = Mark {
+            coverage: Estimate::exact(random.coverage),
+            collisions: Estimate::exact(random.collisions),
+            marker: Marker::Cross,
+            colour: GREY,
+            label: None,
+        };
+        all.push(Series { name: RANDOM.into(), marks: vec![mark], joined: false, dashed: false });
+    }
+    for (algorithm, marker, colour) in LOOKS.into_iter().rev() {
+        let is_ours = algorithm == "cg_cmarl";
+        let points = team.points.iter().filter(|point| point.algorithm == algorithm);
+        let marks: Vec<Mark> = points
+            .map(|point| Mark {
+                coverage: estimate(&point.coverage),
+                collisions: estimate(&point.collisions),
+                marker: if is_ours && !point.pareto { Marker::Square } else { marker },
+                colour,
+                label: None,
+            })
+            .collect();
+        if !marks.is_empty() {
+            let name = display_name(algorithm).into();
+            all.push(Series { name, marks, joined: is_ours, dashed: false });
+        }
+    }
+    all
+}
+
+fn estimate(spread: &Spread) -> Estimate {
+    Estimate { mean: spread.mean, low: spread.low, high: spread.high }
+}
+
+fn printed(n_agents: usize) -> Option<Series> {
+    let marks: Vec<Mark> = paper_tables::cg_cmarl(n_agents)
+        .map(|point| Mark {
+            coverage: Estimate::exact(point.coverage.0 / 100.0),
+            collisions: Estimate::exact(point.collisions.0),
+            marker: Marker::Ring,
+            colour: GREY,
+            label: None,
+        })
+        .collect();
+    let series = Series { name: PRINTED.into(), marks, joined: true, dashed: true };
+    (!series.marks.is_empty()).then_some(series)
+}
+
+/// Every method that is drawn anywhere, ours first.
+fn legend(all: &[Vec<Series>]) -> Vec<(String, Marker, Colour)> {
+    let is_drawn = |name: &str| all.iter().flatten().any(|series| series.name == name);
+    let looks = LOOKS.map(|(algorithm, marker, colour)| (display_name(algorithm), marker, colour));
+    let others = [(PRINTED, Marker::Ring, GREY), (RANDOM, Marker::Cross, GREY)];
+    let entries = looks.into_iter().chain(others).filter(|(name, ..)| is_drawn(name));
+    entries.map(|(name, marker, colour)| (name.to_owned(), marker, colour)).collect()
+}
+
+fn legend_places(legend: &[(String, Marker, Colour)], width: f64) -> Vec<(f64, f64)> {
+    let (mut x, mut row) = (LEFT, 0.0);
+    let mut places = vec![];
+    for (name, ..) in legend {
+        let needed = 18.0 + text_width(name, LEGEND_FONT) + 24.0;
+        if x > LEFT && x + needed > width {
+            (x, row) = (LEFT, row + 1.0);
+        }
+        places.push((x, row));
+        x += needed;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn all_panels_are_drawn_and_every_method_is_named() {
+        let results = sample::reproduction();
+        for (name, picture) in [("pareto", pareto(&results)), ("scenarios", scenarios(&results))] {
+            let picture = picture.unwrap();
+            let (svg, png) = (picture.to_svg().unwrap(), picture.to_png().unwrap());
+            for (algorithm, ..) in LOOKS {
+                assert!(svg.contains(display_name(algorithm)), "{algorithm} is missing");
+            }
+            if let Ok(folder) = std::env::var("PICTURES") {
+                std::fs::write(format!("{folder}/{name}.svg"), svg).unwrap();
+                std::fs::write(format!("{folder}/{name}.png"), png).unwrap();
+            }
+        }
+        assert!(pareto(&Results::default()).is_none());
+    }
+}

@@ -1,0 +1,310 @@
+//! The tables of a reproduction, shaped like the paper's, and everything it leaves in its folder.
+
+use super::{
+    panels,
+    sheet::{Cell, Sheet},
+};
+use anyhow::Context;
+use cgcmarl::{
+    checkpoint::atomic,
+    reproduction::{COVERAGES, Plan, Point, Results, Spread, Team, marl_eval, training_seconds},
+};
+use std::{fmt::Write as _, path::Path};
+
+/// Writes tables, figures and records into the folder of a reproduction; tells the file names.
+pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Result<Vec<String>> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let mut written = vec![];
+    let mut put = |name: String, content: &[u8]| -> anyhow::Result<()> {
+        atomic::write(&folder.join(&name), content)?;
+        written.push(name);
+        Ok(())
+    };
+    let sheets = sheets(results);
+    put("report.md".into(), report(plan, &sheets).as_bytes())?;
+    for sheet in sheets.iter().chain([&times(folder, plan)]) {
+        put(format!("{}.md", sheet.name), sheet.to_markdown().as_bytes())?;
+        put(format!("{}.csv", sheet.name), sheet.to_csv().as_bytes())?;
+        put(format!("{}.tex", sheet.name), sheet.to_latex().as_bytes())?;
+    }
+    put("results.json".into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
+    let exported = serde_json::to_string_pretty(&marl_eval(plan, folder))?;
+    put("marl_eval.json".into(), (exported + "\n").as_bytes())?;
+    for (name, picture) in
+        [("pareto", panels::pareto(results)), ("scenarios", panels::scenarios(results))]
+    {
+        let Some(picture) = picture else { continue };
+        put(format!("{name}.svg"), picture.to_svg()?.as_bytes())?;
+        put(format!("{name}.png"), &picture.to_png()?)?;
+    }
+    Ok(written)
+}
+
+/// Every table that has rows.
+pub(crate) fn sheets(results: &Results) -> Vec<Sheet> {
+    let all = [
+        baselines(results),
+        cg_cmarl(results),
+        scaling(results),
+        hypervolumes(results),
+        dominance(results),
+        learning(results),
+        layouts(results),
+    ];
+    all.into_iter().filter(|sheet| !sheet.rows.is_empty()).collect()
+}
+
+/// One page with all tables and the commands behind them.
+fn report(plan: &Plan, sheets: &[Sheet]) -> String {
+    let mut text = String::from("# The paper's comparison, measured\n\n");
+    for n_agents in &plan.agents {
+        let _ = writeln!(
+            text,
+            "- {n_agents} agents: {} environment steps per training, the same for every method; {} evaluation episodes per point",
+            plan.steps(*n_agents),
+            plan.episodes()
+        );
+    }
+    text += "\nCollisions: overlapping pairs per step, lower is better. ±: one sample deviation over the seeds. ★: no point of the same method is better in both.\n";
+    for sheet in sheets {
+        let _ = write!(text, "\n## {}\n\n{}", sheet.name, sheet.to_markdown());
+    }
+    text += "\n## One training on its own\n\n```sh\n";
+    for job in plan.jobs() {
+        let _ = writeln!(text, "{}", plan.command(&job));
+    }
+    text + "```\n"
+}
+
+fn head(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+fn spread(spread: &Spread, factor: f64, digits: usize) -> Cell {
+    Cell::Spread(spread.mean * factor, spread.deviation * factor, digits)
+}
+
+fn on_random(results: &Results) -> impl Iterator<Item = (&Team, &Point)> {
+    let teams = results.teams.iter().filter(|team| team.layout == "random");
+    teams.flat_map(|team| team.points.iter().map(move |point| (team, point)))
+}
+
+/// The name people know a method by.
+pub(crate) fn display_name(algorithm: &str) -> &str {
+    match algorithm {
+        "cg_cmarl" => "CG-CMARL",
+        "iql" => "IQL",
+        "vdn" => "VDN",
+        "qmix" => "QMIX",
+        "dcg" => "DCG",
+        "mappo" => "MAPPO",
+        "mappo_lag" => "MAPPO-Lag",
+        other => other,
+    }
+}
+
+fn star(is_optimal: bool) -> Cell {
+    if is_optimal { "★" } else { "" }.into()
+}
+
+fn baselines(results: &Results) -> Sheet {
+    let rows = on_random(results).filter(|(_, point)| point.algorithm != "cg_cmarl").map(
+        |(team, point)| {
+            let ours = team.dominance.iter().find(|entry| {
+                entry.by == "cg_cmarl"
+                    && (&entry.algorithm, &entry.parameter) == (&point.algorithm, &point.parameter)
+            });
+            let beaten = ours.map_or("–".into(), |entry| format!("{:.2}", entry.probability));
+            vec![
+                team.n_agents.to_string().into(),
+                display_name(&point.algorithm).into(),
+                point.parameter.clone().into(),
+                spread(&point.collisions, 1.0, 4),
+                spread(&point.per_pair_rate, 1.0, 4),
+                spread(&point.coverage, 100.0, 2),
+                star(point.pareto_overall),
+                beaten.into(),
+            ]
+        },
+    );
+    Sheet {
+        name: "baselines",
+        caption: "Baselines across team sizes. lr: local_ratio; cl: cost_limit. ★: no point of any method is better in both. P: probability that the front of CG-CMARL dominates it, over seeds and start states.".into(),
+        head: head(&["N", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto", "P"]),
+        rows: rows.collect(),
+    }
+}
+
+fn cg_cmarl(results: &Results) -> Sheet {
+    let rows = on_random(results).filter(|(_, point)| point.algorithm == "cg_cmarl").map(
+        |(team, point)| {
+            vec![
+                team.n_agents.to_string().into(),
+                point.multiplier.map_or(String::new(), |value| format!("{value:.2}")).into(),
+                spread(&point.collisions, 1.0, 4),
+                spread(&point.per_pair_rate, 1.0, 4),
+                spread(&point.coverage, 100.0, 2),
+                star(point.pareto),
+            ]
+        },
+    );
+    Sheet {
+        name: "cgcmarl",
+        caption: "CG-CMARL across team sizes: every row is the same trained model at another λ. ★: no other λ is better in both.".into(),
+        head: head(&["N", "λ", "Collisions", "Per-pair", "Coverage (%)", "Pareto"]),
+        rows: rows.collect(),
+    }
+}
+
+fn scaling(results: &Results) -> Sheet {
+    let at_one = on_random(results).filter(|(_, point)| point.multiplier == Some(1.0));
+    let rows = at_one.map(|(team, point)| {
+        vec![
+            team.n_agents.to_string().into(),
+            (team.n_agents * (team.n_agents - 1) / 2).to_string().into(),
+            format!("{:.4}", point.collisions.mean).into(),
+            format!("{:.5}", point.per_pair_rate.mean).into(),
+        ]
+    });
+    Sheet {
+        name: "scaling",
+        caption: "CG-CMARL at λ=1: collisions per step and per pair as the team grows.".into(),
+        head: head(&["N", "Pairs", "Collisions", "Per-pair rate"]),
+        rows: rows.collect(),
+    }
+}
+
+fn hypervolumes(results: &Results) -> Sheet {
+    let number = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.4}"));
+    let rows = results.teams.iter().flat_map(|team| {
+        let reference = team.random.map(|random| random.collisions);
+        team.fronts.iter().map(move |front| {
+            let volume = &front.hypervolume;
+            let ratio = front.ratio_to_printed_cg_cmarl;
+            vec![
+                team.n_agents.to_string().into(),
+                team.layout.clone().into(),
+                display_name(&front.algorithm).into(),
+                format!("{:.4}", volume.mean).into(),
+                format!("{:.4}–{:.4}", volume.low, volume.high).into(),
+                number(reference).into(),
+                number(front.printed_hypervolume).into(),
+                ratio.map_or("–".into(), |ratio| format!("{ratio:.2}")).into(),
+            ]
+        })
+    });
+    Sheet {
+        name: "hypervolume",
+        caption: "Hypervolume of each method's points (coverage × collisions spared; reference: coverage 0 and the collisions of the random policy) with its 95 % interval over seeds and start states; that of the paper's printed points with the same reference; ours over that of the paper's CG-CMARL.".into(),
+        head: head(&["N", "Layout", "Algorithm", "Hypervolume", "95 %", "Reference", "Printed", "Ratio"]),
+        rows: rows.collect(),
+    }
+}
+
+fn dominance(results: &Results) -> Sheet {
+    let mut fronts: Vec<&str> = vec![];
+    for entry in results.teams.iter().flat_map(|team| &team.dominance) {
+        if !fronts.contains(&entry.by.as_str()) {
+            fronts.push(&entry.by);
+        }
+    }
+    let mut rows = vec![];
+    for team in &results.teams {
+        for point in &team.points {
+            let mut row: Vec<Cell> = vec![
+                team.n_agents.to_string().into(),
+                team.layout.clone().into(),
+                format!("{} {}", display_name(&point.algorithm), point.parameter).into(),
+            ];
+            for front in &fronts {
+                let found = team.dominance.iter().find(|entry| {
+                    entry.by == *front
+                        && (&entry.algorithm, &entry.parameter)
+                            == (&point.algorithm, &point.parameter)
+                });
+                row.push(match found {
+                    None => "".into(),
+                    Some(entry) => {
+                        let mark = if entry.dominated { "yes" } else { "no" };
+                        format!("{mark} {:.2}", entry.probability).into()
+                    }
+                });
+            }
+            rows.push(row);
+        }
+    }
+    let mut names = head(&["N", "Layout", "Point"]);
+    names.extend(fronts.iter().map(|front| display_name(front).to_owned()));
+    Sheet {
+        name: "dominance",
+        caption: "Which points are dominated by which front (some point of it is at least as good in both means and better in one), and the probability of that over resampled seeds and start states.".into(),
+        head: names,
+        rows: if fronts.is_empty() { vec![] } else { rows },
+    }
+}
+
+fn learning(results: &Results) -> Sheet {
+    let rows = results.teams.iter().flat_map(|team| {
+        team.learning.iter().map(move |entry| {
+            let mut row: Vec<Cell> =
+                vec![team.n_agents.to_string().into(), entry.row.clone().into()];
+            let steps = entry.steps_to.iter();
+            row.extend(steps.map(|s| s.map_or("–".into(), |steps| format!("{steps:.0}").into())));
+            row
+        })
+    });
+    let mut names = head(&["N", "Model"]);
+    names.extend(COVERAGES.map(|coverage| format!("{:.0} %", 100.0 * coverage)));
+    Sheet {
+        name: "learning",
+        caption: "Environment steps until the coverage in training (exploration included) first reached this, mean over the seeds; –: a seed never did.".into(),
+        head: names,
+        rows: rows.collect(),
+    }
+}
+
+fn layouts(results: &Results) -> Sheet {
+    let fixed = results.teams.iter().filter(|team| team.layout != "random");
+    let rows = fixed.flat_map(|team| {
+        team.points.iter().map(move |point| {
+            vec![
+                team.n_agents.to_string().into(),
+                team.layout.clone().into(),
+                display_name(&point.algorithm).into(),
+                point.parameter.clone().into(),
+                spread(&point.collisions, 1.0, 4),
+                spread(&point.per_pair_rate, 1.0, 4),
+                spread(&point.coverage, 100.0, 2),
+                star(point.pareto),
+            ]
+        })
+    });
+    Sheet {
+        name: "layouts",
+        caption: "All models, trained on random layouts, on the fixed ones. ★: no point of the same method is better in both.".into(),
+        head: head(&["N", "Layout", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto"]),
+        rows: rows.collect(),
+    }
+}
+
+/// How long trainings took on this machine: the one table that differs from run to run.
+fn times(folder: &Path, plan: &Plan) -> Sheet {
+    let rows = plan.jobs().into_iter().filter_map(|job| {
+        let seconds = training_seconds(&job.place(folder))?;
+        let steps = plan.steps(job.n_agents);
+        Some(vec![
+            job.n_agents.to_string().into(),
+            job.row.name.into(),
+            job.seed.to_string().into(),
+            steps.to_string().into(),
+            format!("{seconds:.1}").into(),
+            format!("{:.0}", steps as f64 / seconds.max(1e-3)).into(),
+        ])
+    });
+    Sheet {
+        name: "times",
+        caption: "Seconds of training on this machine, with whatever else ran beside it.".into(),
+        head: head(&["N", "Model", "Seed", "Steps", "Seconds", "Steps/s"]),
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,129 @@
+//! A reproduction runs what is missing, survives interruptions, and says what of the paper holds.
+
+use crate::program::{Answer, Place};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+/// One model of ours and one baseline, trained for a moment.
+const WORDS: [&str; 13] = [
+    "reproduce",
+    "--rows",
+    "cg_cmarl,iql_0.3",
+    "--agents",
+    "3",
+    "--seeds",
+    "2",
+    "--steps",
+    "3000",
+    "--episodes",
+    "5",
+    "--jobs",
+    "2",
+];
+
+/// Everything in the folder that seeds alone determine.
+const FILES: [&str; 14] = [
+    "report.md",
+    "results.json",
+    "marl_eval.json",
+    "baselines.md",
+    "baselines.csv",
+    "baselines.tex",
+    "cgcmarl.md",
+    "cgcmarl.csv",
+    "cgcmarl.tex",
+    "scaling.csv",
+    "hypervolume.csv",
+    "dominance.csv",
+    "pareto.png",
+    "scenarios.svg",
+];
+
+fn words<'a>(folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&WORDS[..], &["--out", folder], more].concat()
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_and_run_again_equals_uninterrupted() {
+    let place = Place::new();
+    let whole = place.succeed(&words("whole", &[]));
+    assert!(whole.remarks.contains("3000 environment steps each"), "{}", whole.remarks);
+    assert!(whole.text.contains("baseline points are dominated by the front"), "{}", whole.text);
+
+    let child = place.start(&words("cut", &[]));
+    let started = Instant::now();
+    let metrics = place.path("cut/runs/simple_spread_3/cg_cmarl/seed_1/metrics.jsonl");
+    while fs::metadata(&metrics).map_or(0, |file| file.len()) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(600), "nothing moves");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let interrupt = ["-INT", &child.id().to_string()];
+    assert!(std::process::Command::new("kill").args(interrupt).status().unwrap().success());
+    let answer: Answer = child.wait_with_output().unwrap().into();
+    assert_eq!(answer.code, Some(130), "{answer:?}");
+    assert!(answer.remarks.contains("The same command goes on"), "{answer:?}");
+    assert!(!place.path("cut/results.json").exists());
+
+    place.succeed(&words("cut", &["--quiet"]));
+    for file in FILES {
+        let [whole, cut] = ["whole", "cut"].map(|folder| place.read(&format!("{folder}/{file}")));
+        assert!(whole == cut, "{file} differs");
+    }
+    // Done: nothing is trained or played again, and other settings are refused.
+    let before = place.read("cut/runs/simple_spread_3/iql_0.3/seed_2/training_seconds.json");
+    place.succeed(&words("cut", &["--quiet"]));
+    assert!(before == place.read("cut/runs/simple_spread_3/iql_0.3/seed_2/training_seconds.json"));
+    let longer: Vec<&str> =
+        words("cut", &[]).iter().map(|word| if *word == "3000" { "4000" } else { word }).collect();
+    let answer = place.call(&longer);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.remarks.contains("was trained with other settings (3000 steps, not 4000)"));
+
+    let checked = place.succeed(&["paper-check", "--reproduction", "cut"]).text;
+    assert!(checked.contains("not confirmed") && checked.contains("not measured"), "{checked}");
+}
+
+#[test]
+fn a_paper_check_can_say_every_verdict() {
+    let place = Place::new();
+    let spread = |mean: f64| json!({"mean": mean, "deviation": 0.0, "low": mean, "high": mean});
+    let point = |parameter: &str, coverage: f64, collisions: f64| {
+        json!({
+            "algorithm": "cg_cmarl", "parameter": parameter, "row": "cg_cmarl", "steps": 1,
+            "multiplier": parameter.trim_start_matches("λ=").parse::<f64>().unwrap(), "seeds": 2,
+            "collisions": spread(collisions), "per_pair_rate": spread(collisions / 3.0),
+            "coverage": spread(coverage), "pareto": true, "pareto_overall": true,
+        })
+    };
+    // Printed: 46.17 % at λ=0.2, 17.50 % at λ=1, 8.25 % at λ=2.
+    let points =
+        json!([point("λ=0.2", 0.462, 0.0037), point("λ=1", 0.97, 0.0034), point("λ=2", 0.01, 0.5)]);
+    let team = json!({
+        "n_agents": 3, "layout": "random", "episodes": 400, "random": null, "oracle": null,
+        "points": points, "fronts": [], "dominance": [], "learning": [],
+    });
+    let results = json!({"program": "cgcmarl", "version": "0", "teams": [team]});
+    fs::create_dir(place.path("made_up")).unwrap();
+    fs::write(place.path("made_up/results.json"), results.to_string()).unwrap();
+    let words = ["paper-check", "--reproduction", "made_up", "--format", "json"];
+    let lines: Value = serde_json::from_str(&place.succeed(&words).text).unwrap();
+    let verdict = |subject: &str, quantity: &str| {
+        let mut lines = lines.as_array().unwrap().iter();
+        lines.find(|l| l["subject"] == subject && l["quantity"] == quantity).unwrap()["verdict"]
+            .clone()
+    };
+    assert_eq!(verdict("N=3 CG-CMARL λ=0.2", "coverage %"), "confirmed");
+    assert_eq!(verdict("N=3 CG-CMARL λ=1", "coverage %"), "exceeded");
+    assert_eq!(verdict("N=3 CG-CMARL λ=2", "coverage %"), "not_confirmed");
+    assert_eq!(verdict("N=3 CG-CMARL λ=2", "collisions/step"), "not_confirmed");
+    assert_eq!(verdict("N=3 IQL lr=0.3", "coverage %"), "not_measured");
+    assert_eq!(verdict("N=3 CG-CMARL", "coverage for λ from 0.05 to 1"), "not_confirmed");
+
+    let remarks = place.fail(&["paper-check", "--reproduction", "nowhere"]);
+    assert!(remarks.contains("results.json: first run `cgcmarl reproduce`"), "{remarks}");
+    assert!(place.fail(&["reproduce", "--rows", "best"]).contains("`--rows`: best (one of "));
+}

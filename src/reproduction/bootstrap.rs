@@ -1,0 +1,90 @@
+//! Resampled worlds: training seeds of each model drawn anew, start states drawn anew for all at once.
+
+use super::record::PlayedPoint;
+use crate::{evaluation::pareto::TradeOff, rng::Rng};
+
+/// One operating point with what each seed of its model played.
+pub(super) struct Entry {
+    /// Points of one model share its seeds.
+    pub(super) row: &'static str,
+    pub(super) seeds: Vec<PlayedPoint>,
+}
+
+impl Entry {
+    /// The mean over seeds and episodes.
+    pub(super) fn mean(&self) -> TradeOff {
+        let picks: Vec<usize> = (0..self.seeds.len()).collect();
+        self.mean_of(&picks, &vec![1.0; self.n_episodes()])
+    }
+
+    /// The mean over episodes of each seed.
+    pub(super) fn per_seed(&self) -> Vec<TradeOff> {
+        self.seeds.iter().map(|seed| seed.weighted(&vec![1.0; self.n_episodes()])).collect()
+    }
+
+    pub(super) fn n_episodes(&self) -> usize {
+        self.seeds.iter().map(PlayedPoint::n_episodes).min().unwrap_or(0)
+    }
+
+    fn mean_of(&self, picks: &[usize], weights: &[f64]) -> TradeOff {
+        let n = picks.len().max(1) as f64;
+        let sum = picks.iter().map(|seed| self.seeds[*seed].weighted(weights)).fold(
+            TradeOff { gain: 0.0, cost: 0.0 },
+            |sum, one| TradeOff { gain: sum.gain + one.gain, cost: sum.cost + one.cost },
+        );
+        TradeOff { gain: sum.gain / n, cost: sum.cost / n }
+    }
+}
+
+/// The mean of every point in each of `n_worlds` resampled worlds.
+pub(super) fn worlds(entries: &[Entry], n_worlds: usize, rng: &mut Rng) -> Vec<Vec<TradeOff>> {
+    let n_episodes = entries.iter().map(Entry::n_episodes).min().unwrap_or(0);
+    (0..n_worlds).map(|_| world(entries, n_episodes, rng)).collect()
+}
+
+/// All points share the start states, so these are drawn once; the seeds once per model.
+fn world(entries: &[Entry], n_episodes: usize, rng: &mut Rng) -> Vec<TradeOff> {
+    let mut weights = vec![0.0; n_episodes];
+    (0..n_episodes).for_each(|_| weights[rng.below(n_episodes)] += 1.0);
+    let mut last: Option<(&str, Vec<usize>)> = None;
+    let mut means = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let n_seeds = entry.seeds.len();
+        let is_known =
+            last.as_ref().is_some_and(|(row, p)| *row == entry.row && p.len() == n_seeds);
+        if !is_known {
+            let picks = (0..n_seeds).map(|_| rng.below(n_seeds)).collect();
+            last = Some((entry.row, picks));
+        }
+        let picks = last.as_ref().map_or(&[][..], |(_, picks)| picks);
+        means.push(entry.mean_of(picks, &weights));
+    }
+    means
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    fn entry(row: &'static str, seeds: &[f32]) -> Entry {
+        let point = |mean: &f32| PlayedPoint {
+            coverage: (0..100).map(|e| if e % 2 == 0 { mean + 0.1 } else { mean - 0.1 }).collect(),
+            collisions: vec![0.01; 100],
+            ..PlayedPoint::default()
+        };
+        Entry { row, seeds: seeds.iter().map(point).collect() }
+    }
+
+    #[test]
+    fn worlds_scatter_around_the_mean_and_one_model_shares_its_seeds() {
+        let entries = [entry("a", &[0.4, 0.6]), entry("a", &[0.4, 0.6]), entry("b", &[0.4, 0.6])];
+        let mut rng = Streams::new(1).rng(Purpose::Bootstrap, 0);
+        let worlds = worlds(&entries, 400, &mut rng);
+        assert!(worlds.iter().all(|world| world[0] == world[1]), "points of one model differ");
+        assert!(worlds.iter().any(|world| world[0] != world[2]), "two models share their seeds");
+        let mean = worlds.iter().map(|world| world[0].gain).sum::<f64>() / 400.0;
+        assert!((mean - entries[0].mean().gain).abs() < 0.02, "{mean}");
+        assert!((worlds[0][0].cost - 0.01).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,277 @@
+//! From run directories to results: everything that is finished below a folder.
+
+use super::{
+    bootstrap::{Entry, worlds},
+    job::{layout_name, played_file, read_played},
+    plan::{LAYOUTS, ROWS, Row, team_folder},
+    record::PlayedPoint,
+    results::{COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Spread2, Team},
+};
+use crate::{
+    config::Config,
+    environment::layout::Layout,
+    evaluation::{
+        paper_tables,
+        pareto::{TradeOff, hypervolume, pareto_optimal},
+        statistics::{mean, quantile, sample_deviation},
+    },
+    experiment::TASK,
+    rng::{Purpose, Streams},
+    run_dir::RunDir,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Resampled worlds behind every interval and probability.
+const N_WORLDS: usize = 1000;
+
+/// One finished model on one layout.
+struct Finished {
+    row: &'static Row,
+    steps: u64,
+    entries: Vec<Entry>,
+}
+
+/// Reads every finished run below the folder of a reproduction.
+pub fn gather(folder: &Path) -> Results {
+    let mut results = Results {
+        program: "cgcmarl".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        teams: vec![],
+    };
+    for layout in [Layout::Random].into_iter().chain(LAYOUTS) {
+        results
+            .teams
+            .extend(team_sizes(folder).into_iter().filter_map(|n| team(folder, n, layout)));
+    }
+    results.teams.sort_by_key(|team| team.n_agents);
+    results
+}
+
+fn team_sizes(folder: &Path) -> Vec<usize> {
+    let Ok(entries) = fs::read_dir(folder.join("runs")) else { return vec![] };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut sizes: Vec<usize> =
+        names.filter_map(|name| name.strip_prefix(&format!("{TASK}_"))?.parse().ok()).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+fn team(folder: &Path, n_agents: usize, layout: Layout) -> Option<Team> {
+    let place = team_folder(folder, n_agents);
+    let models: Vec<Finished> =
+        ROWS.iter().filter_map(|row| finished(&place, row, layout)).collect();
+    if models.is_empty() {
+        return None;
+    }
+    let reference = read_played(&played_file(&place.join("reference"), layout));
+    let of = |name: &str| {
+        let point = reference.as_ref()?.points.iter().find(|point| point.parameter == name)?;
+        let means = point.weighted(&vec![1.0; point.n_episodes()]);
+        Some(Spread2 { coverage: means.gain, collisions: means.cost })
+    };
+    let entries = || models.iter().flat_map(|model| &model.entries);
+    let mut team = Team {
+        n_agents,
+        layout: layout_name(layout),
+        episodes: entries().map(Entry::n_episodes).min().unwrap_or(0),
+        random: of("random"),
+        oracle: of("oracle"),
+        ..Team::default()
+    };
+    measure(&mut team, models);
+    if layout == Layout::Random {
+        team.learning = ROWS.iter().filter_map(|row| learning(&place, row)).collect();
+    }
+    Some(team)
+}
+
+/// The seeds of a row that are trained and played, lowest first.
+fn seeds(place: &Path, row: &Row) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(place.join(row.name)) else { return vec![] };
+    let mut found: Vec<(u64, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let seed = entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok()?;
+            Some((seed, entry.path()))
+        })
+        .filter(|(_, path)| path.join("model.safetensors").exists())
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn finished(place: &Path, row: &'static Row, layout: Layout) -> Option<Finished> {
+    let places = seeds(place, row);
+    let played: Vec<_> =
+        places.iter().filter_map(|seed| read_played(&played_file(seed, layout))).collect();
+    let config = Config::parse(&RunDir::open(places.first()?).ok()?.config().ok()?).ok()?;
+    let first = played.first()?;
+    let entry = |point: &PlayedPoint| {
+        let same = |other: &&PlayedPoint| other.parameter == point.parameter;
+        let seeds = played.iter().filter_map(|seed| seed.points.iter().find(same)).cloned();
+        Entry { row: row.name, seeds: seeds.collect() }
+    };
+    let entries = first.points.iter().map(entry).collect();
+    Some(Finished { row, steps: config.training.total_steps, entries })
+}
+
+/// Points, fronts and dominance, with their bootstrap.
+fn measure(team: &mut Team, models: Vec<Finished>) {
+    let mut entries = vec![];
+    for model in models {
+        for entry in model.entries {
+            let head = &entry.seeds[0];
+            team.points.push(Point {
+                algorithm: model.row.algorithm.into(),
+                parameter: head.parameter.clone(),
+                multiplier: head.multiplier,
+                row: model.row.name.into(),
+                steps: model.steps,
+                seeds: entry.seeds.len(),
+                ..Point::default()
+            });
+            entries.push(entry);
+        }
+    }
+    let mut rng = Streams::new(team.n_agents as u64).rng(Purpose::Bootstrap, 0);
+    let worlds = worlds(&entries, N_WORLDS, &mut rng);
+    let means: Vec<TradeOff> = entries.iter().map(Entry::mean).collect();
+    let n_pairs = (team.n_agents * team.n_agents.saturating_sub(1) / 2).max(1) as f64;
+    for (index, (point, entry)) in team.points.iter_mut().zip(&entries).enumerate() {
+        let spread = |pick: &dyn Fn(&TradeOff) -> f64| {
+            let per_seed: Vec<f64> = entry.per_seed().iter().map(pick).collect();
+            let resampled = worlds.iter().map(|world| pick(&world[index])).collect();
+            spread(pick(&means[index]), sample_deviation(&per_seed), resampled)
+        };
+        point.coverage = spread(&|at| at.gain);
+        point.collisions = spread(&|at| at.cost);
+        point.per_pair_rate = spread(&|at| at.cost / n_pairs);
+    }
+    mark_pareto(&mut team.points, &means);
+    team.fronts = fronts(team, &means, &worlds);
+    team.dominance = dominance(&team.points, &means, &worlds);
+}
+
+fn spread(center: f64, deviation: f64, mut resampled: Vec<f64>) -> Spread {
+    resampled.sort_by(f64::total_cmp);
+    let (low, high) = (quantile(&resampled, 0.025), quantile(&resampled, 0.975));
+    Spread { mean: center, deviation, low, high }
+}
+
+/// Methods in the order of the tables.
+fn methods(points: &[Point]) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for point in points {
+        if !names.contains(&point.algorithm) {
+            names.push(point.algorithm.clone());
+        }
+    }
+    names
+}
+
+/// The points of one method among all.
+fn indices(points: &[Point], algorithm: &str) -> Vec<usize> {
+    (0..points.len()).filter(|index| points[*index].algorithm == algorithm).collect()
+}
+
+fn picked(all: &[TradeOff], indices: &[usize]) -> Vec<TradeOff> {
+    indices.iter().map(|index| all[*index]).collect()
+}
+
+fn mark_pareto(points: &mut [Point], means: &[TradeOff]) {
+    for (point, optimal) in points.iter_mut().zip(pareto_optimal(means)) {
+        point.pareto_overall = optimal;
+    }
+    for algorithm in methods(points) {
+        let own = indices(points, &algorithm);
+        for (index, optimal) in own.iter().zip(pareto_optimal(&picked(means, &own))) {
+            points[*index].pareto = optimal;
+        }
+    }
+}
+
+fn fronts(team: &Team, means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<MethodFront> {
+    let Some(random) = team.random else { return vec![] };
+    let corner = TradeOff { gain: 0.0, cost: random.collisions };
+    let printed = |algorithm: &str| {
+        let points: Vec<TradeOff> = paper_tables::cg_cmarl(team.n_agents)
+            .chain(paper_tables::baselines(team.n_agents))
+            .filter(|point| paper_name(algorithm) == Some(point.algorithm))
+            .map(|point| point.trade_off())
+            .collect();
+        (team.layout == "random" && !points.is_empty()).then(|| hypervolume(&points, corner))
+    };
+    let ours = printed("cg_cmarl");
+    let front = |algorithm: String| {
+        let own = indices(&team.points, &algorithm);
+        let volume = |all: &[TradeOff]| hypervolume(&picked(all, &own), corner);
+        let resampled = worlds.iter().map(|world| volume(world)).collect();
+        let hypervolume = spread(volume(means), 0.0, resampled);
+        MethodFront {
+            hypervolume,
+            printed_hypervolume: printed(&algorithm),
+            ratio_to_printed_cg_cmarl: ours.map(|printed| hypervolume.mean / printed),
+            algorithm,
+        }
+    };
+    methods(&team.points).into_iter().map(front).collect()
+}
+
+/// The name under which the paper prints a method.
+pub(super) fn paper_name(algorithm: &str) -> Option<&'static str> {
+    Some(match algorithm {
+        "cg_cmarl" => "CG-CMARL",
+        "iql" => "IQL",
+        "qmix" => "QMIX",
+        "dcg" => "DCG",
+        "mappo" => "MAPPO",
+        "mappo_lag" => "MAPPO-Lag",
+        _ => return None,
+    })
+}
+
+fn dominance(points: &[Point], means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<Dominance> {
+    let mut found = vec![];
+    for by in methods(points) {
+        let front = indices(points, &by);
+        let beaten = |all: &[TradeOff], index: usize| {
+            front.iter().any(|other| all[*other].dominates(&all[index]))
+        };
+        for (index, point) in points.iter().enumerate().filter(|(_, p)| p.algorithm != by) {
+            let n_beaten = worlds.iter().filter(|world| beaten(world, index)).count();
+            found.push(Dominance {
+                algorithm: point.algorithm.clone(),
+                parameter: point.parameter.clone(),
+                by: by.clone(),
+                dominated: beaten(means, index),
+                probability: n_beaten as f64 / worlds.len().max(1) as f64,
+            });
+        }
+    }
+    found
+}
+
+/// Steps until each coverage was first reached in training.
+fn learning(place: &Path, row: &'static Row) -> Option<Learning> {
+    let curves: Vec<Vec<(f64, f64)>> = seeds(place, row)
+        .iter()
+        .filter_map(|seed| RunDir::open(seed).ok()?.metrics().ok())
+        .map(|lines| {
+            let pair = |line: &serde_json::Value| {
+                Some((line["step"].as_f64()?, line["coverage"].as_f64()?))
+            };
+            lines.iter().filter_map(pair).collect()
+        })
+        .collect();
+    let reached = |coverage: f64| {
+        let first = |curve: &Vec<(f64, f64)>| {
+            curve.iter().find(|(_, reached)| *reached >= coverage).map(|(step, _)| *step)
+        };
+        curves.iter().map(first).collect::<Option<Vec<f64>>>().map(|steps| mean(&steps))
+    };
+    let steps_to = COVERAGES.map(reached).to_vec();
+    (!curves.is_empty()).then(|| Learning { row: row.name.into(), steps_to })
+}

@@ -1,0 +1,260 @@
+//! What a reproduction consists of: rows with a committed configuration each, team sizes, seeds, budgets.
+
+use crate::{
+    config::Config,
+    environment::layout::Layout,
+    error::{Error, Result},
+    experiment::TASK,
+};
+use std::path::{Path, PathBuf};
+
+/// One trained model of the comparison; CG-CMARL's gives a whole sweep, a baseline's one point.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Name of its configuration file and of its folder.
+    pub name: &'static str,
+    /// Who learns, such as `iql`.
+    pub algorithm: &'static str,
+    /// What was varied, as the paper prints it: `lr=0.3`, `cl=0.1`, or nothing.
+    pub parameter: &'static str,
+    /// Where its configuration lies in the repository.
+    pub file: &'static str,
+    config: &'static str,
+}
+
+macro_rules! row {
+    ($table:literal, $algorithm:literal) => {
+        row!($table, $algorithm, $algorithm, "")
+    };
+    ($algorithm:literal, $value:literal, $letters:literal) => {
+        row!(
+            "baselines",
+            concat!($algorithm, "_", $value),
+            $algorithm,
+            concat!($letters, "=", $value)
+        )
+    };
+    ($table:literal, $name:expr, $algorithm:literal, $parameter:expr) => {
+        Row {
+            name: $name,
+            algorithm: $algorithm,
+            parameter: $parameter,
+            file: concat!("configs/", $table, "/", $name, ".toml"),
+            config: include_str!(concat!("../../configs/", $table, "/", $name, ".toml")),
+        }
+    };
+}
+
+/// Every row, in the order of the paper's tables. The configurations are part of the program.
+pub const ROWS: [Row; 19] = [
+    row!("cgcmarl", "cg_cmarl"),
+    row!("iql", "0.0", "lr"),
+    row!("iql", "0.3", "lr"),
+    row!("iql", "0.6", "lr"),
+    row!("vdn", "0.0", "lr"),
+    row!("vdn", "0.3", "lr"),
+    row!("vdn", "0.6", "lr"),
+    row!("qmix", "0.0", "lr"),
+    row!("qmix", "0.3", "lr"),
+    row!("qmix", "0.6", "lr"),
+    row!("dcg", "0.0", "lr"),
+    row!("dcg", "0.3", "lr"),
+    row!("dcg", "0.6", "lr"),
+    row!("mappo", "0.0", "lr"),
+    row!("mappo", "0.3", "lr"),
+    row!("mappo", "0.6", "lr"),
+    row!("mappo_lag", "0.1", "cl"),
+    row!("mappo_lag", "0.5", "cl"),
+    row!("mappo_lag", "1.0", "cl"),
+];
+
+impl Row {
+    /// Whether it is a model of the paper's own method.
+    pub fn is_ours(&self) -> bool {
+        self.algorithm == "cg_cmarl"
+    }
+}
+
+/// The fixed layouts of the second figure.
+pub const LAYOUTS: [Layout; 3] = [Layout::SpreadUniform, Layout::Line, Layout::ClusteredPair];
+
+/// How much machine time to spend: environment steps, the same for every method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// To see that everything works.
+    Quick,
+    /// CG-CMARL's own defaults.
+    Standard,
+    /// Three times as much and more.
+    Full,
+}
+
+impl Budget {
+    /// Environment steps of every training of a team.
+    pub fn steps(self, n_agents: usize) -> u64 {
+        let [quick, standard, full] = match n_agents {
+            ..=3 => [50_000, 300_000, 1_000_000],
+            4 => [50_000, 500_000, 1_500_000],
+            5..=7 => [50_000, 600_000, 2_000_000],
+            _ => [50_000, 900_000, 3_000_000],
+        };
+        match self {
+            Self::Quick => quick,
+            Self::Standard => standard,
+            Self::Full => full,
+        }
+    }
+
+    /// Evaluation episodes of every operating point.
+    pub fn episodes(self) -> usize {
+        match self {
+            Self::Quick => 200,
+            Self::Standard => 500,
+            Self::Full => 1000,
+        }
+    }
+
+    /// The name users write.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What to train and where to measure it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which models.
+    pub rows: Vec<&'static Row>,
+    /// Team sizes.
+    pub agents: Vec<usize>,
+    /// Training seeds.
+    pub seeds: Vec<u64>,
+    /// Layouts that are played; training is on random ones.
+    pub layouts: Vec<Layout>,
+    /// How long to train.
+    pub budget: Budget,
+    /// Environment steps instead of the budget's.
+    pub steps: Option<u64>,
+    /// Evaluation episodes instead of the budget's.
+    pub episodes: Option<usize>,
+}
+
+impl Plan {
+    /// Environment steps of every training of a team.
+    pub fn steps(&self, n_agents: usize) -> u64 {
+        self.steps.unwrap_or_else(|| self.budget.steps(n_agents))
+    }
+
+    /// Evaluation episodes of every operating point.
+    pub fn episodes(&self) -> usize {
+        self.episodes.unwrap_or_else(|| self.budget.episodes())
+    }
+
+    /// Every training, in an order that completes a comparison as early as possible.
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut jobs = vec![];
+        for &n_agents in &self.agents {
+            for &seed in &self.seeds {
+                jobs.extend(self.rows.iter().map(|&row| Job { row, n_agents, seed }));
+            }
+        }
+        jobs
+    }
+
+    /// The configuration of a job: its row's file, with team, seed and budget set.
+    pub fn config(&self, job: &Job) -> Result<Config> {
+        let overrides = [
+            ("agents", job.n_agents.to_string()),
+            ("seed", job.seed.to_string()),
+            ("total_steps", self.steps(job.n_agents).to_string()),
+            ("episodes", self.episodes().to_string()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value));
+        let in_file = |message: String| Error::format(job.row.file, None, message);
+        let table = toml::from_str(job.row.config).map_err(|error| in_file(error.to_string()))?;
+        Config::resolve(Some(table), &overrides).map_err(|error| {
+            in_file(format!("{error}; is `{}` part of this program?", job.row.algorithm))
+        })
+    }
+
+    /// The command that trains a job on its own, from a clone of the repository.
+    pub fn command(&self, job: &Job) -> String {
+        format!(
+            "cgcmarl train --config {} agents={} seed={} total_steps={} episodes={}",
+            job.row.file,
+            job.n_agents,
+            job.seed,
+            self.steps(job.n_agents),
+            self.episodes()
+        )
+    }
+}
+
+/// One training of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Which model.
+    pub row: &'static Row,
+    /// Team size.
+    pub n_agents: usize,
+    /// Training seed.
+    pub seed: u64,
+}
+
+impl Job {
+    /// Where its run lies below the folder of a reproduction.
+    pub fn place(&self, folder: &Path) -> PathBuf {
+        team_folder(folder, self.n_agents).join(self.row.name).join(format!("seed_{}", self.seed))
+    }
+
+    /// What a person calls it.
+    pub fn name(&self) -> String {
+        format!("{} agents, {}, seed {}", self.n_agents, self.row.name, self.seed)
+    }
+}
+
+/// Where the runs of a team lie.
+pub(super) fn team_folder(folder: &Path, n_agents: usize) -> PathBuf {
+    folder.join("runs").join(format!("{TASK}_{n_agents}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            rows: ROWS.iter().collect(),
+            agents: vec![3, 10],
+            seeds: vec![1, 2],
+            layouts: vec![Layout::Random],
+            budget: Budget::Quick,
+            steps: None,
+            episodes: Some(7),
+        }
+    }
+
+    #[test]
+    fn every_method_gets_the_same_steps() {
+        let plan = plan();
+        assert_eq!(plan.jobs().len(), 2 * 2 * ROWS.len());
+        for job in plan.jobs().iter().filter(|job| job.row.is_ours()) {
+            let config = plan.config(job).unwrap();
+            assert_eq!(config.training.total_steps, plan.steps(job.n_agents));
+            assert_eq!((config.environment.agents, config.seed), (job.n_agents, job.seed));
+            assert_eq!(config.evaluation.episodes, 7);
+        }
+    }
+
+    #[test]
+    fn a_row_is_named_by_its_file() {
+        for row in &ROWS {
+            assert!(row.file.ends_with(&format!("/{}.toml", row.name)), "{row:?}");
+            assert!(Path::new(row.file).is_file(), "{} is not in the repository", row.file);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! `render`: an episode as a moving picture.
 
-use super::{output::print, sweep::changes};
+use super::{evaluate::refuse_baseline, output::print, sweep::changes};
 use crate::{playback::Playback, report::animation};
 use anyhow::{Context, bail, ensure};
 use cgcmarl::{checkpoint::atomic, experiment::Model};
@@ -20,9 +20,9 @@ pub(crate) struct RenderArgs {
     run: PathBuf,
     /// Settings of the environment to change, such as contact=true
     settings: Vec<String>,
-    /// Weight of the constraints
-    #[arg(long, default_value_t = 1.0)]
-    multiplier: f32,
+    /// Weight of the constraints; a baseline has none [default: 1]
+    #[arg(long)]
+    multiplier: Option<f32>,
     /// Number of the start state, as in every sweep
     #[arg(long, default_value_t = 0)]
     episode: u64,
@@ -39,7 +39,7 @@ pub(crate) struct RenderArgs {
 
 /// Plays one episode and writes it.
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
-    let multiplier = args.multiplier;
+    let multiplier = args.multiplier.unwrap_or(1.0);
     ensure!(
         multiplier.is_finite() && multiplier >= 0.0,
         "invalid value for `--multiplier`: {multiplier} (must be zero or more)"
@@ -51,11 +51,19 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
     let model = Model::open(&args.run)?;
+    if args.multiplier.is_some() {
+        refuse_baseline(&model, "--multiplier")?;
+    }
     let config =
         model.config.with(&changes(&args.settings, args.agents, args.layout.as_deref())?)?;
     let mut playback = Playback::trained(&model, &config.environment)?;
     let trace = playback.trace(config.evaluation.start_seed, args.episode, Some(multiplier));
-    let caption = format!("Simple Spread, {} agents, λ = {multiplier}", config.environment.agents);
+    let trade_off = if model.has_multipliers() {
+        format!("λ = {multiplier}")
+    } else {
+        model.config.algorithm.name().to_owned()
+    };
+    let caption = format!("Simple Spread, {} agents, {trade_off}", config.environment.agents);
     let file = encode(&animation::frames(&trace, playback.radius(), &caption)?)?;
     atomic::write(&args.out, &file).with_context(|| args.out.display().to_string())?;
     let collisions: u32 = trace.collisions.iter().sum();

@@ -7,6 +7,7 @@ use cgcmarl::{
         Environment, Outcome, oracle::Oracle, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
     },
+    episode::{Player, Scene},
     experiment::Model,
     rng::{Purpose, Streams},
 };
@@ -17,6 +18,8 @@ use std::time::Instant;
 enum Mind {
     /// A trained policy; the second coordinator repeats its messages to show them.
     Trained(Box<(CgCmarlPolicy, MaxSum)>),
+    /// A trained baseline, with the one trade-off it was trained for.
+    Baseline(Box<dyn Player>),
     /// The planner that sees all.
     Oracle(Box<Oracle>),
 }
@@ -88,6 +91,11 @@ impl Playback {
         model: &Model,
         options: &SimpleSpreadOptions,
     ) -> cgcmarl::error::Result<Self> {
+        if !model.has_multipliers() {
+            let mut points = model.operating_points(options, &[])?;
+            let policy = points.remove(0).policy;
+            return Self::new(options, |_| Mind::Baseline(policy));
+        }
         let learner = model.learner(options)?;
         let acting = &model.config.cg_cmarl.acting;
         let messages = MaxSum::new(MaxSumOptions {
@@ -163,6 +171,12 @@ impl Playback {
                 let policy = &mut trained.0;
                 policy.set_multiplier(multiplier);
                 policy.decide(self.environment.view(), &self.state, &mut self.action);
+            }
+            Mind::Baseline(policy) => {
+                let scene = Scene { view: self.environment.view(), states: &self.state };
+                // A trained policy draws nothing.
+                let mut rngs = [Streams::new(0).rng(Purpose::RandomPolicy, 0)];
+                policy.act(scene, &mut rngs, std::slice::from_mut(&mut self.action));
             }
             Mind::Oracle(oracle) => oracle.act(&self.state, &mut self.action),
         }

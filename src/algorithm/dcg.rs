@@ -375,6 +375,7 @@ mod tests {
                 |spec, learning, exploration| {
                     let mut options = DcgOptions { learning, exploration, ..DcgOptions::default() };
                     options.network.rank = rank;
+                    options.network.hidden = vec![32];
                     options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
                 },
             );

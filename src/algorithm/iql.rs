@@ -124,7 +124,8 @@ mod tests {
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {
         learned_action(game, |spec, learning, exploration| {
-            let options = IqlOptions { learning, exploration, ..IqlOptions::default() };
+            let mut options = IqlOptions { learning, exploration, ..IqlOptions::default() };
+            options.network.hidden = vec![32];
             options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
         })
     }

@@ -51,19 +51,21 @@ pub(super) fn assert_gradient(value: &mut dyn JointValue, view: &dyn View) {
     let networks = Networks { online: &online, target: &target };
     assert!(value.learn(networks, view, &batch, &mut gradient) > 0.0, "nothing to learn");
     let mut ignored = gradient.clone();
-    let h = 2e-3;
     for i in 0..online.len() {
-        let x = online[i];
-        let mut loss_at = |x: f32| {
-            let kept = std::mem::replace(&mut online[i], x);
-            let networks = Networks { online: &online, target: &target };
-            let loss = f64::from(value.learn(networks, view, &batch, &mut ignored));
-            online[i] = kept;
-            loss
+        let (x, exact) = (online[i], f64::from(gradient[i]));
+        let mut difference = |h: f32| {
+            let [up, down] = [x + h, x - h].map(|moved| {
+                online[i] = moved;
+                let networks = Networks { online: &online, target: &target };
+                f64::from(value.learn(networks, view, &batch, &mut ignored))
+            });
+            online[i] = x;
+            (up - down) / f64::from(2.0 * h)
         };
-        let numeric = (loss_at(x + h) - loss_at(x - h)) / f64::from(2.0 * h);
-        let exact = f64::from(gradient[i]);
-        assert!((numeric - exact).abs() < 4e-3 * (1.0 + exact.abs()), "{i}: {numeric} {exact}");
+        // A kink of a rectifier may lie within a step, hardly within both.
+        let found = [3e-4, 2e-3].map(&mut difference);
+        let agrees = found.iter().any(|d| (d - exact).abs() < 4e-3 * (1.0 + exact.abs()));
+        assert!(agrees, "parameter {i}: {found:?} but {exact}");
     }
 }
 

@@ -300,7 +300,8 @@ mod tests {
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {
         learned_action(game, |spec, learning, exploration| {
-            let options = QmixOptions { learning, exploration, ..QmixOptions::default() };
+            let mut options = QmixOptions { learning, exploration, ..QmixOptions::default() };
+            options.network.hidden = vec![32];
             options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
         })
     }

@@ -356,6 +356,23 @@ mod tests {
     }
 
     #[test]
+    fn only_the_chosen_algorithm_is_written_and_set() {
+        for (name, algorithm) in Algorithm::NAMES {
+            let config = resolve(&[&format!("algorithm={name}"), "gamma=0.5"]).unwrap();
+            assert_eq!(config.algorithm, algorithm);
+            let text = config.to_toml();
+            assert_eq!(Config::parse(&text).unwrap(), config, "{name}");
+            for (other, _) in Algorithm::NAMES {
+                assert_eq!(text.contains(&format!("\n[{other}.")), other == name, "{other}");
+            }
+        }
+        let error = resolve(&["algorithm=iql", "preset=paper"]).unwrap_err().to_string();
+        assert!(error.contains("presets are for cg_cmarl"), "{error}");
+        let error = resolve(&["algorithm=dqn"]).unwrap_err().to_string();
+        assert!(error.contains("must be one of `cg_cmarl`, `iql`"), "{error}");
+    }
+
+    #[test]
     fn a_file_with_a_stray_key_is_refused() {
         let file: Table = toml::from_str("[training]\ntotal_step = 5").unwrap();
         let error = Config::resolve(Some(file), &[]).unwrap_err().to_string();

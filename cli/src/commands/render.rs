@@ -1,6 +1,6 @@
 //! `render`: an episode as a moving picture.
 
-use super::{multiplier, output::print, sweep::changes};
+use super::{evaluate::refuse_baseline, multiplier, output::print, sweep::changes};
 use crate::{playback::Playback, report::animation};
 use anyhow::{Context, bail};
 use cgcmarl::{checkpoint::atomic, experiment::Model};
@@ -20,7 +20,7 @@ pub(crate) struct RenderArgs {
     run: PathBuf,
     /// Settings of the environment to change, such as contact=true
     settings: Vec<String>,
-    /// Weight of the constraints [default: what `choose` left in the run, else 1]
+    /// Weight of the constraints; a baseline has none [default: what `choose` left in the run, else 1]
     #[arg(long)]
     multiplier: Option<f32>,
     /// Number of the start state, as in every sweep
@@ -46,12 +46,20 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
     let model = Model::open(&args.run)?;
+    if args.multiplier.is_some() {
+        refuse_baseline(&model, "--multiplier")?;
+    }
     let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
     let config =
         model.config.with(&changes(&args.settings, args.agents, args.layout.as_deref())?)?;
     let mut playback = Playback::trained(&model, &config.environment)?;
     let trace = playback.trace(config.evaluation.start_seed, args.episode, Some(multiplier));
-    let caption = format!("Simple Spread, {} agents, λ = {multiplier}", config.environment.agents);
+    let trade_off = if model.has_multipliers() {
+        format!("λ = {multiplier}")
+    } else {
+        model.config.algorithm.name().to_owned()
+    };
+    let caption = format!("Simple Spread, {} agents, {trade_off}", config.environment.agents);
     let file = encode(&animation::frames(&trace, playback.radius(), &caption)?)?;
     atomic::write(&args.out, &file).with_context(|| args.out.display().to_string())?;
     let collisions: u32 = trace.collisions.iter().sum();

@@ -25,15 +25,11 @@ const PARTS: [(&str, &str); 4] = [
 /// The page of a run.
 pub(crate) fn run_page(model: &Model, front: &Front) -> anyhow::Result<String> {
     let mut data = run_data(model, Some(front));
-    let multipliers: Vec<f32> =
-        front.points.iter().filter_map(|p| Some(p.score.multiplier? as f32)).collect();
-    let labels: Vec<&str> = front
-        .points
-        .iter()
-        .filter(|p| p.score.multiplier.is_some())
-        .map(|p| p.score.label.as_str())
-        .collect();
-    let starts = telling_starts(model, &multipliers)?;
+    let multipliers: Vec<Option<f32>> =
+        front.points.iter().map(|p| p.score.multiplier.map(|m| m as f32)).collect();
+    let labels: Vec<&str> = front.points.iter().map(|p| p.score.label.as_str()).collect();
+    let levels: Vec<f32> = multipliers.iter().flatten().copied().collect();
+    let starts = telling_starts(model, &levels)?;
     data["episodes"] = episodes(model, &multipliers, &labels, &starts)?.into();
     data["side"] = json!(side(&labels));
     Ok(fill(&data))
@@ -75,7 +71,7 @@ fn telling_starts(model: &Model, multipliers: &[f32]) -> anyhow::Result<Vec<u64>
 
 fn episodes(
     model: &Model,
-    multipliers: &[f32],
+    multipliers: &[Option<f32>],
     labels: &[&str],
     starts: &[u64],
 ) -> anyhow::Result<Vec<Value>> {
@@ -91,7 +87,7 @@ fn episodes(
     let mut found = vec![];
     for &start in starts {
         for (label, &multiplier) in labels.iter().zip(multipliers) {
-            found.push(labelled(label, trained.trace(seed, start, Some(multiplier)))?);
+            found.push(labelled(label, trained.trace(seed, start, multiplier))?);
         }
         found.push(labelled("oracle", oracle.trace(seed, start, None))?);
     }

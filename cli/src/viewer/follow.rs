@@ -81,7 +81,8 @@ fn front(run: &RunDir) -> Option<Front> {
 }
 
 fn transfers(model: &Model) -> bool {
-    model.learner(&team_of(model, model.config.environment.agents + 1)).is_ok()
+    let larger = team_of(model, model.config.environment.agents + 1);
+    model.operating_points(&larger, &[]).is_ok()
 }
 
 /// The model's environment with another team; a region goes on seeing as many landmarks.

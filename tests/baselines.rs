@@ -1,0 +1,90 @@
+#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
+
+//! Every baseline trains, resumes and is scored through the same doors as CG-CMARL.
+
+use cgcmarl::{
+    config::{Algorithm, Config},
+    experiment::{End, Model, Session, Watch, on_threads},
+};
+use serde_json::Value;
+use std::path::Path;
+
+struct StopAt(u64, u64);
+
+impl Watch for StopAt {
+    fn round(&mut self, steps: u64, _line: Option<&Value>) {
+        self.1 = steps;
+    }
+
+    fn stop(&self) -> bool {
+        self.1 >= self.0
+    }
+}
+
+fn baselines() -> impl Iterator<Item = &'static str> {
+    Algorithm::NAMES.iter().map(|(name, _)| *name).filter(|name| *name != "cg_cmarl")
+}
+
+fn config(algorithm: &str) -> Config {
+    let tiny = "total_steps=600 environments=4 log_interval=200 local_ratio=0.3";
+    let words = format!("algorithm={algorithm} {tiny}");
+    let pairs: Vec<_> = words
+        .split(' ')
+        .filter_map(|word| word.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let mut config = Config::resolve(None, &pairs).unwrap();
+    for learning in [
+        &mut config.iql.learning,
+        &mut config.vdn.learning,
+        &mut config.qmix.learning,
+        &mut config.dcg.learning,
+    ] {
+        (learning.learning_starts, learning.batch_size) = (100, 16);
+    }
+    config
+}
+
+fn train(path: &Path, config: Config, threads: usize, stop_at: u64) -> End {
+    let work = || {
+        let mut session = Session::start(config, Some(path), path).unwrap();
+        session.run(&mut StopAt(stop_at, 0)).unwrap()
+    };
+    on_threads(threads, work).unwrap()
+}
+
+#[test]
+fn a_baseline_trains_and_has_one_operating_point() {
+    for name in baselines() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("run");
+        assert_eq!(train(&path, config(name), 1, u64::MAX), End::Finished);
+        let model = Model::open(&path).unwrap();
+        let line = model.run.metrics().unwrap().pop().unwrap();
+        let finite = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
+        assert!(line.as_object().unwrap().values().all(finite), "{name}: {line}");
+        let mut evaluation = model.config.evaluation.clone();
+        evaluation.episodes = 4;
+        let front = model.sweep(&model.config.environment, &evaluation, &mut |_| {}).unwrap();
+        assert_eq!((front.algorithm.as_str(), front.points.len()), (name, 1));
+        assert!(front.points[0].score.multiplier.is_none(), "{name}");
+        let error = model.learner(&model.config.environment).err().unwrap().to_string();
+        assert!(error.contains(&format!("trained with {name}")), "{error}");
+    }
+}
+
+#[test]
+fn stopping_resuming_and_threads_change_no_byte() {
+    for name in baselines() {
+        let root = tempfile::tempdir().unwrap();
+        let [whole, halved] = ["whole", "halved"].map(|run| root.path().join(run));
+        train(&whole, config(name), 1, u64::MAX);
+        assert_eq!(train(&halved, config(name), 4, 300), End::Stopped);
+        let mut session = Session::resume(&halved).unwrap();
+        assert_eq!(session.run(&mut StopAt(u64::MAX, 0)).unwrap(), End::Finished);
+        for file in ["metrics.jsonl", "model.safetensors", "curves.csv"] {
+            let [one, other] = [&whole, &halved].map(|run| std::fs::read(run.join(file)).unwrap());
+            assert!(one == other, "{name}: {file} differs");
+        }
+    }
+}

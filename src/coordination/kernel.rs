@@ -115,6 +115,19 @@ pub(crate) fn row_max<S: Simd, T: Number>(simd: S, row: &[Chunk<T>]) -> T {
     T::largest(simd, best.fold(lowest, |best, &x| T::max(simd, x, best)))
 }
 
+/// The smallest of many numbers; `f32::INFINITY` of none.
+#[inline(always)]
+pub(crate) fn lowest(numbers: &[f32]) -> f32 {
+    let (chunks, rest) = numbers.as_chunks::<{ 4 * LANES }>();
+    let mut lowest = [f32::INFINITY; 4 * LANES];
+    for chunk in chunks {
+        for lane in 0..4 * LANES {
+            lowest[lane] = if chunk[lane] < lowest[lane] { chunk[lane] } else { lowest[lane] };
+        }
+    }
+    lowest.iter().chain(rest).fold(f32::INFINITY, |low, &x| if x < low { x } else { low })
+}
+
 /// Both messages of a pair whose second row fills `W` registers.
 #[inline(always)]
 fn pair_of_width<S: Simd, T: Number, const W: usize>(

@@ -148,6 +148,8 @@ impl Messages {
                     let fresh = &to_first[..middle];
                     change = pass_on(simd, fresh, damping, &self.valid[first], own, next, change);
                     let next = &mut self.next[second.clone()];
+                    // What an earlier region with longer rows may have left behind.
+                    fill_padding(&mut to_second[..second.len()], n_second, FORBIDDEN);
                     let fresh = &to_second[..second.len()];
                     change =
                         pass_on(simd, fresh, damping, &self.valid[second], other, next, change);

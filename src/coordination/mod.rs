@@ -20,6 +20,7 @@ mod model;
 mod offers;
 mod pairs;
 mod problem;
+mod replies;
 mod small;
 mod solver;
 mod tokens;

@@ -7,6 +7,10 @@ use std::any::Any;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__m512;
 
+/// Starts on a cache line, so that no register in it spans two.
+#[repr(align(64))]
+struct Lined<T>(T);
+
 /// Numbers in one register.
 #[inline(always)]
 pub(crate) fn lanes<S: Simd>() -> usize {
@@ -56,8 +60,8 @@ fn in_registers<S: Simd, const W: usize>(
     let mut columns = [lowest; W];
     let blocks = table.chunks(LANES * n).zip(heard_first.chunks(LANES));
     for ((rows, from_first), to) in blocks.zip(to_first.as_chunks_mut::<LANES>().0) {
-        let mut bests = [lowest; LANES];
-        for ((row, &x), to) in rows.chunks_exact(n).zip(from_first).zip(&mut bests) {
+        let mut bests = Lined([lowest; LANES]);
+        for ((row, &x), to) in rows.chunks_exact(n).zip(from_first).zip(&mut bests.0) {
             let x = simd.splat_f32s(x);
             let mut best = lowest;
             for w in 0..W {
@@ -68,7 +72,7 @@ fn in_registers<S: Simd, const W: usize>(
             }
             *to = best;
         }
-        *to = largest_each(simd, &bests);
+        *to = largest_each(simd, &bests.0);
     }
     for w in 0..W {
         S::as_mut_simd_f32s(&mut to_second[at[w]..at[w] + lanes::<S>()]).0[0] = columns[w];

@@ -124,6 +124,11 @@ impl CoordinationGraph {
         self.region_starts.windows(2).map(|w| &self.members[w[0]..w[1]])
     }
 
+    /// Whether the regions are these: their members one after the other, and where each starts.
+    pub(crate) fn has_regions(&self, members: &[usize], starts: &[usize]) -> bool {
+        self.region_starts == starts && self.members == members
+    }
+
     /// Where one agent sits, by rising region.
     pub fn seats_of(&self, agent: usize) -> &[Seat] {
         &self.seats[self.seat_starts[agent]..self.seat_starts[agent + 1]]

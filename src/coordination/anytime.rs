@@ -85,7 +85,7 @@ impl Coordinator for Anytime {
             let upper_bound = value + self.small.rounding();
             return Coordination { value, upper_bound, residual: 0.0, iterations, converged: true };
         }
-        self.messages.load(graph, tables, self.options.warm_start);
+        self.messages.load(graph, tables, self.options.warm_start, true);
         let run = Run { solver: self, graph, tables, action, value: f64::NEG_INFINITY };
         let (value, residual) = pulp::Arch::new().dispatch(run);
         Coordination {
@@ -120,7 +120,7 @@ impl pulp::WithSimd for Run<'_> {
         self.solver.decodes.clear();
         self.solver.values.clear();
         for _ in 0..self.solver.options.msg_iterations {
-            residual = self.solver.messages.iterate(simd, self.solver.options.damping);
+            residual = self.solver.messages.iterate(simd, self.tables, self.solver.options.damping);
             self.solver.messages.decode(&mut self.solver.row, &mut self.solver.candidate);
             self.remember();
         }

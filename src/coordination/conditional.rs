@@ -1,6 +1,6 @@
 //! Sequential conditional decoding: fix the agent with the largest margin, condition, repeat.
 
-use super::kernel::Chunk;
+use super::kernel::{Chunk, LANES, larger};
 use super::local_search::View;
 use crate::argmax::argmax;
 
@@ -54,15 +54,25 @@ impl Conditional {
     /// The agent's best action and how far it is ahead of the second.
     fn weigh(&mut self, view: View, agent: usize, action: &mut [usize]) {
         let layout = &view.messages.layout;
-        let beliefs = &self.beliefs[layout.agent(agent)].as_flattened()[..layout.n_actions[agent]];
+        let n = layout.n_actions[agent];
+        let rows = &self.beliefs[layout.agent(agent)];
+        let beliefs = &rows.as_flattened()[..n];
         let best = argmax(beliefs);
-        let second = beliefs
-            .iter()
-            .enumerate()
-            .filter(|(a, _)| *a != best)
-            .fold(f32::NEG_INFINITY, |second, (_, &x)| if x > second { x } else { second });
+        let mut second = [f32::NEG_INFINITY; LANES];
+        for (index, row) in rows.iter().enumerate() {
+            for lane in 0..LANES {
+                let at = index * LANES + lane;
+                let x = if at < n && at != best { row[lane] } else { f32::NEG_INFINITY };
+                second[lane] = larger(x, second[lane]);
+            }
+        }
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                second[lane] = larger(second[lane], second[lane + half]);
+            }
+        }
         action[agent] = best;
-        self.margins[agent] = beliefs[best] - second;
+        self.margins[agent] = beliefs[best] - second[0];
     }
 
     /// In every region where one agent is left to decide, its message gives way to the payoffs.

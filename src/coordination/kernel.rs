@@ -115,6 +115,19 @@ pub(crate) fn row_max<S: Simd, T: Number>(simd: S, row: &[Chunk<T>]) -> T {
     T::largest(simd, best.fold(lowest, |best, &x| T::max(simd, x, best)))
 }
 
+/// The smallest of many numbers; `f32::INFINITY` of none.
+#[inline(always)]
+pub(crate) fn lowest(numbers: &[f32]) -> f32 {
+    let (chunks, rest) = numbers.as_chunks::<{ 4 * LANES }>();
+    let mut lowest = [f32::INFINITY; 4 * LANES];
+    for chunk in chunks {
+        for lane in 0..4 * LANES {
+            lowest[lane] = if chunk[lane] < lowest[lane] { chunk[lane] } else { lowest[lane] };
+        }
+    }
+    lowest.iter().chain(rest).fold(f32::INFINITY, |low, &x| if x < low { x } else { low })
+}
+
 /// Both messages of a pair whose second row fills `W` registers.
 #[inline(always)]
 fn pair_of_width<S: Simd, T: Number, const W: usize>(
@@ -265,49 +278,4 @@ pub(crate) fn for_each_digit(row: usize, n_actions: &[usize], mut f: impl FnMut(
         f(slot, rest % n);
         rest /= n;
     }
-}
-
-/// `best(b) = max_a [table(a, b) + first(a)]`.
-#[inline(always)]
-pub(crate) fn best_columns<S: Simd>(
-    simd: S,
-    table: &[Chunk<f32>],
-    first: &[Chunk<f32>],
-    best: &mut [Chunk<f32>],
-) {
-    let best = S::as_mut_simd_f32s(best.as_flattened_mut()).0;
-    let table = S::as_simd_f32s(table.as_flattened()).0;
-    let first = first.as_flattened();
-    if let Ok(best) = <&mut [S::f32s; 4]>::try_from(&mut *best) {
-        *best = columns_of_width(simd, table, first);
-        return;
-    }
-    if let Ok(best) = <&mut [S::f32s; 2]>::try_from(&mut *best) {
-        *best = columns_of_width(simd, table, first);
-        return;
-    }
-    best.fill(simd.splat_f32s(f32::NEG_INFINITY));
-    for (row, &x) in table.chunks_exact(best.len()).zip(first) {
-        let x = simd.splat_f32s(x);
-        for (best, &q) in best.iter_mut().zip(row) {
-            *best = simd.max_f32s(simd.add_f32s(q, x), *best);
-        }
-    }
-}
-
-/// [`best_columns`] in registers.
-#[inline(always)]
-fn columns_of_width<S: Simd, const W: usize>(
-    simd: S,
-    table: &[S::f32s],
-    first: &[f32],
-) -> [S::f32s; W] {
-    let mut best = [simd.splat_f32s(f32::NEG_INFINITY); W];
-    for (row, &x) in table.as_chunks::<W>().0.iter().zip(first) {
-        let x = simd.splat_f32s(x);
-        for w in 0..W {
-            best[w] = simd.max_f32s(simd.add_f32s(row[w], x), best[w]);
-        }
-    }
-    best
 }

@@ -1,7 +1,7 @@
 //! Where the padded rows of a factor graph lie in flat buffers.
 
 use super::FactorTables;
-use super::kernel::{Chunk, LANES, Number, chunks_of};
+use super::kernel::{Chunk, LANES, chunks_of};
 use crate::graph::CoordinationGraph;
 
 /// Positions, in chunks, of every agent's row, every region's table and every message.
@@ -54,6 +54,18 @@ impl Layout {
         for members in graph.regions() {
             self.push_region(members);
         }
+    }
+
+    /// Whether this is the shape of a graph.
+    pub(crate) fn is_of(&self, graph: &CoordinationGraph, n_actions: &[usize]) -> bool {
+        self.n_actions == n_actions && graph.has_regions(&self.members, &self.region_places)
+    }
+
+    /// Whether every region is a pair whose rows fill a chunk.
+    pub(crate) fn has_long_pairs_only(&self) -> bool {
+        self.members.len() == 2 * self.n_regions()
+            && self.n_actions.iter().all(|&n| n >= LANES)
+            && self.region_places.windows(2).all(|w| w[1] - w[0] == 2)
     }
 
     /// Becomes equal to another layout; allocates nothing once its buffers have grown.
@@ -134,43 +146,35 @@ impl Layout {
         self.message_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
-    /// Copies utilities and tables into padded rows; says whether any payoff is minus infinity.
-    pub(crate) fn load<T: Number + From<f32>>(
-        &self,
-        tables: &FactorTables,
-        utilities: &mut Vec<Chunk<T>>,
-        padded: &mut Vec<Chunk<T>>,
-    ) -> bool {
-        utilities.resize(self.agent_starts[self.n_agents()], [T::ZERO; LANES]);
-        padded.resize(self.table_starts[self.n_regions()], [T::LOWEST; LANES]);
-        let mut hard = false;
+    /// Copies utilities into padded rows.
+    pub(crate) fn load_agents(&self, tables: &FactorTables, padded: &mut Vec<Chunk<f32>>) {
+        padded.resize(self.agent_starts[self.n_agents()], [0.0; LANES]);
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
-            pad(row, row.len(), T::ZERO, &mut utilities[self.agent(agent)]);
-            hard |= has_forbidden(row);
+            pad(row, row.len(), 0.0, &mut padded[self.agent(agent)]);
         }
+    }
+
+    /// Copies tables into padded rows.
+    pub(crate) fn load_regions(&self, tables: &FactorTables, padded: &mut Vec<Chunk<f32>>) {
+        padded.resize(self.table_starts[self.n_regions()], [0.0; LANES]);
         for region in 0..self.n_regions() {
-            let table = tables.region(region);
             let width = self.member_actions[self.region_places[region + 1] - 1];
-            pad(table, width, T::LOWEST, &mut padded[self.table(region)]);
-            hard |= has_forbidden(table);
+            pad(tables.region(region), width, f32::NEG_INFINITY, &mut padded[self.table(region)]);
         }
-        hard
     }
 }
 
-/// Whether any payoff is minus infinity; looks at all of them, which the compiler can vectorise.
-fn has_forbidden(payoffs: &[f32]) -> bool {
-    payoffs.iter().map(|&x| u32::from(x == f32::NEG_INFINITY)).sum::<u32>() > 0
-}
-
 /// Copies rows of `width` numbers into whole chunks.
-fn pad<T: Number + From<f32>>(from: &[f32], width: usize, fill: T, to: &mut [Chunk<T>]) {
+fn pad(from: &[f32], width: usize, fill: f32, to: &mut [Chunk<f32>]) {
     let rows = from.chunks_exact(width).zip(to.chunks_exact_mut(chunks_of(width)));
     for (row, padded) in rows {
-        let flat = padded.as_flattened_mut();
-        let (used, rest) = flat.split_at_mut(width);
-        used.iter_mut().zip(row).for_each(|(to, &x)| *to = T::from(x));
-        rest.fill(fill);
+        let (whole, rest) = row.as_chunks::<LANES>();
+        padded[..whole.len()].copy_from_slice(whole);
+        if let Some(last) = padded.get_mut(whole.len()) {
+            // The numbers before the end, turned to the front; lane by lane, unlike a copy of
+            // unknown length.
+            *last = std::array::from_fn(|lane| rest.get(lane).copied().unwrap_or(fill));
+        }
     }
 }

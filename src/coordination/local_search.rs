@@ -3,9 +3,10 @@
 //! Keeps, for every agent, the payoff of each of its actions given what the others do:
 //! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
 
-use super::kernel::{Chunk, LANES, apart, best_columns};
+use super::kernel::{Chunk, LANES, apart};
 use super::layout::Layout;
 use super::messages::Messages;
+use super::replies::{best_columns, replace_row};
 use super::triples::{Triangle, triangles};
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
@@ -374,20 +375,5 @@ impl LocalSearch {
     #[inline(always)]
     fn least(&self, layout: &Layout, agent: usize, action: usize) -> f32 {
         LEAST_GAIN * (1.0 + self.scores(layout, agent)[action].abs())
-    }
-}
-
-/// `scores += new - old` along a stride.
-#[inline(always)]
-fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
-    if stride == 1 {
-        for ((score, &old), &new) in scores.iter_mut().zip(old).zip(new) {
-            *score += new - old;
-        }
-    } else {
-        let rows = old.iter().step_by(stride).zip(new.iter().step_by(stride));
-        for (score, (&old, &new)) in scores.iter_mut().zip(rows) {
-            *score += new - old;
-        }
     }
 }

@@ -106,8 +106,8 @@ impl Coordinator for MaxSum {
         action: &mut JointAction,
     ) -> Coordination {
         let MaxSumOptions { tolerance, warm_start, .. } = self.options;
-        self.messages.load(graph, tables, warm_start);
-        let rounds = Rounds { messages: &mut self.messages, options: self.options };
+        self.messages.load(graph, tables, warm_start, false);
+        let rounds = Rounds { messages: &mut self.messages, tables, options: self.options };
         let (residual, iterations) = pulp::Arch::new().dispatch(rounds);
         self.messages.decode(&mut self.row, action);
         Coordination {
@@ -123,6 +123,7 @@ impl Coordinator for MaxSum {
 /// The rounds of one call, compiled for each instruction set.
 struct Rounds<'a> {
     messages: &'a mut Messages,
+    tables: &'a FactorTables,
     options: MaxSumOptions,
 }
 
@@ -135,7 +136,7 @@ impl pulp::WithSimd for Rounds<'_> {
         self.messages.gather();
         let mut residual = f32::INFINITY;
         for iteration in 1..=msg_iterations {
-            residual = self.messages.iterate(simd, damping);
+            residual = self.messages.iterate(simd, self.tables, damping);
             if residual <= tolerance && tolerance > 0.0 {
                 return (residual, iteration);
             }

@@ -18,7 +18,9 @@ mod max_sum;
 mod messages;
 mod model;
 mod offers;
+mod pairs;
 mod problem;
+mod replies;
 mod small;
 mod solver;
 mod tokens;
@@ -115,6 +117,15 @@ impl FactorTables {
     /// All region tables one after the other, in graph order.
     pub fn regions_mut(&mut self) -> &mut [f32] {
         &mut self.regions
+    }
+
+    /// Whether any payoff is minus infinity; looks at all of them, which the compiler can vectorise.
+    pub(crate) fn has_forbidden(&self) -> bool {
+        let lowest = pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || kernel::lowest(&self.agents).min(kernel::lowest(&self.regions)),
+        );
+        lowest == f32::NEG_INFINITY
     }
 
     /// Index of a joint action inside one region's table.

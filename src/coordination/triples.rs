@@ -1,7 +1,8 @@
 //! Improving a joint action by changing three mutually coupled agents at once.
 
-use super::kernel::{LANES, apart, best_columns, row_max};
+use super::kernel::{LANES, apart, row_max};
 use super::local_search::{LEAST_GAIN, LocalSearch, View};
+use super::replies::best_columns;
 use crate::argmax::argmax;
 use pulp::Simd;
 

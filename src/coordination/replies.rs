@@ -1,0 +1,65 @@
+//! What a move changes: rows exchanged in an agent's scores, best replies along the columns of a
+//! padded table.
+
+use super::kernel::Chunk;
+use pulp::Simd;
+
+/// `scores += new - old` along a stride.
+#[inline(always)]
+pub(crate) fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
+    if stride == 1 {
+        for ((score, &old), &new) in scores.iter_mut().zip(old).zip(new) {
+            *score += new - old;
+        }
+    } else {
+        let rows = old.iter().step_by(stride).zip(new.iter().step_by(stride));
+        for (score, (&old, &new)) in scores.iter_mut().zip(rows) {
+            *score += new - old;
+        }
+    }
+}
+
+/// `best(b) = max_a [table(a, b) + first(a)]`.
+#[inline(always)]
+pub(crate) fn best_columns<S: Simd>(
+    simd: S,
+    table: &[Chunk<f32>],
+    first: &[Chunk<f32>],
+    best: &mut [Chunk<f32>],
+) {
+    let best = S::as_mut_simd_f32s(best.as_flattened_mut()).0;
+    let table = S::as_simd_f32s(table.as_flattened()).0;
+    let first = first.as_flattened();
+    if let Ok(best) = <&mut [S::f32s; 4]>::try_from(&mut *best) {
+        *best = columns_of_width(simd, table, first);
+        return;
+    }
+    if let Ok(best) = <&mut [S::f32s; 2]>::try_from(&mut *best) {
+        *best = columns_of_width(simd, table, first);
+        return;
+    }
+    best.fill(simd.splat_f32s(f32::NEG_INFINITY));
+    for (row, &x) in table.chunks_exact(best.len()).zip(first) {
+        let x = simd.splat_f32s(x);
+        for (best, &q) in best.iter_mut().zip(row) {
+            *best = simd.max_f32s(simd.add_f32s(q, x), *best);
+        }
+    }
+}
+
+/// [`best_columns`] in registers.
+#[inline(always)]
+fn columns_of_width<S: Simd, const W: usize>(
+    simd: S,
+    table: &[S::f32s],
+    first: &[f32],
+) -> [S::f32s; W] {
+    let mut best = [simd.splat_f32s(f32::NEG_INFINITY); W];
+    for (row, &x) in table.as_chunks::<W>().0.iter().zip(first) {
+        let x = simd.splat_f32s(x);
+        for w in 0..W {
+            best[w] = simd.max_f32s(simd.add_f32s(row[w], x), best[w]);
+        }
+    }
+    best
+}

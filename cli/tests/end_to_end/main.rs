@@ -2,6 +2,7 @@
 
 //! The program as its user meets it: the real binary, small runs, temporary directories.
 
+mod baselines;
 mod failures;
 mod help;
 mod interruption;

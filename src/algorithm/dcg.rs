@@ -353,10 +353,9 @@ mod tests {
     };
 
     fn options(rank: usize) -> DcgOptions {
-        let mut options = DcgOptions::default();
-        options.network =
+        let network =
             DcgNetworkOptions { hidden: vec![6], pair_hidden: vec![5], rank, identity: true };
-        options
+        DcgOptions { network, ..DcgOptions::default() }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The program as its user meets it: the real binary, small runs, temporary directories.
 
 mod choice;
+mod baselines;
 mod failures;
 mod help;
 mod interruption;

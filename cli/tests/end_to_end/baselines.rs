@@ -1,0 +1,40 @@
+//! A baseline goes through the same commands, at the one trade-off it was trained for.
+
+use crate::program::Place;
+use serde_json::Value;
+
+#[test]
+fn a_baseline_has_a_place_a_point_and_a_page_of_its_own() {
+    let place = Place::new();
+    let settings = ["algorithm=qmix", "local_ratio=0.3", "seed=2", "total_steps=200", "episodes=3"];
+    place.succeed(&[&["train", "--quiet", "physics=mpe2"], &settings[..]].concat());
+    let run = "runs/simple_spread_3/qmix/seed_2";
+    let front: Value = serde_json::from_slice(&place.read(&format!("{run}/front.json"))).unwrap();
+    assert_eq!(front["points"].as_array().unwrap().len(), 1);
+    assert_eq!(front["points"][0]["label"], "local_ratio=0.3");
+    let config = String::from_utf8(place.read(&format!("{run}/config.toml"))).unwrap();
+    assert!(config.contains("[qmix.mixer]") && !config.contains("cg_cmarl"), "{config}");
+    let table = place.succeed(&["evaluate", run, "--episodes", "2"]).text;
+    assert!(table.contains("local_ratio=0.3"), "{table}");
+    place.succeed(&["report", run, "--out", "page.html"]);
+    place.succeed(&["render", run, "--out", "episode.gif"]);
+}
+
+#[test]
+fn what_needs_multipliers_is_refused_by_name() {
+    let place = Place::new();
+    place.train("run", &["algorithm=iql", "total_steps=200"]);
+    for (words, told) in [
+        (&["evaluate", "run", "--multiplier", "2"][..], "`--multiplier` needs a cg_cmarl run"),
+        (&["evaluate", "run", "--export-uai", "x.LG"], "`--export-uai` needs a cg_cmarl run"),
+        (&["sweep", "run", "--multipliers", "1"], "run was trained with iql"),
+        (&["evaluate", "run", "algorithm=vdn"], "this run is one of iql"),
+        (&["evaluate", "run", "--agents", "4"], "trained with 3 agents"),
+        (&["config", "algorithm=iql", "preset=paper"], "presets are for cg_cmarl"),
+        (&["config", "algorithm=dqn"], "must be one of `cg_cmarl`"),
+        (&["config", "algorithm=qmix", "unit=3"], "did you mean `units`?"),
+    ] {
+        let remarks = place.fail(words);
+        assert!(remarks.contains(told), "{words:?}: {remarks}");
+    }
+}

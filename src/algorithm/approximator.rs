@@ -214,7 +214,7 @@ mod tests {
         let rows: Vec<f32> = (0..300 * 3).map(|_| rng.normal() as f32).collect();
         net.differentiate(&rows, &loss);
         let gradient = net.shares[0].gradient.values().to_vec();
-        for i in 0..net.parameters.len() {
+        for (i, expected) in gradient.into_iter().enumerate() {
             let kept = net.parameters[i];
             net.parameters[i] = kept + 2e-3;
             let up = net.differentiate(&rows, &loss)[0];
@@ -222,7 +222,7 @@ mod tests {
             let down = net.differentiate(&rows, &loss)[0];
             net.parameters[i] = kept;
             let numeric = (up - down) / 4e-3;
-            assert!((numeric - gradient[i]).abs() < 4e-3, "{i}: {numeric} {}", gradient[i]);
+            assert!((numeric - expected).abs() < 4e-3, "{i}: {numeric} {expected}");
         }
     }
 

@@ -65,13 +65,14 @@ impl Default for PpoOptions {
 impl PpoOptions {
     /// Refuses what cannot work.
     pub(super) fn validate(&self) -> Result<()> {
-        let share = |key: &str, value: f32| match (0.0..=1.0).contains(&value) {
-            true => Ok(()),
-            false => Err(Error::setting(key, value, "must be from 0 to 1")),
+        let demand = |holds: bool, key: &str, value: f32, reason: &str| {
+            if holds { Ok(()) } else { Err(Error::setting(key, value, reason)) }
         };
-        let positive = |key: &str, value: f32| match value > 0.0 && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::setting(key, value, "must be positive")),
+        let share = |key: &str, value: f32| {
+            demand((0.0..=1.0).contains(&value), key, value, "must be from 0 to 1")
+        };
+        let positive = |key: &str, value: f32| {
+            demand(value > 0.0 && value.is_finite(), key, value, "must be positive")
         };
         if !(0.0..1.0).contains(&self.gamma) {
             return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));

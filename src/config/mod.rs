@@ -250,7 +250,7 @@ fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
             Ok(Value::Integer(*number as i64))
         }
         (Some(Value::Array(_)), Value::Array(_)) | (None, _) => Ok(parsed),
-        (Some(Value::Array(_)), _) => Ok(Value::Array(vec![parsed])),
+        (Some(Value::Array(before)), _) => list(key, text, before.first()),
         (Some(before), parsed) if !before.same_type(parsed) => Err(Error::setting(
             key,
             text,
@@ -258,6 +258,12 @@ fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
         )),
         _ => Ok(parsed),
     }
+}
+
+/// A list written without brackets: its parts between commas.
+fn list(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
+    let parts = text.split(',').map(|part| parse_value(key, part.trim(), before));
+    Ok(Value::Array(parts.collect::<Result<_>>()?))
 }
 
 /// The whole path of every value, optional ones included.
@@ -330,6 +336,14 @@ mod tests {
         let config = resolve(&["damping=0.5"]).unwrap();
         assert_eq!(config.cg_cmarl.acting.damping, 0.5);
         assert_eq!(config.cg_cmarl.coordination.damping, 0.5);
+    }
+
+    #[test]
+    fn a_list_needs_no_brackets() {
+        let config = resolve(&["multipliers=0,0.5"]).unwrap();
+        assert_eq!(config.evaluation.multipliers, [0.0, 0.5]);
+        let error = resolve(&["multipliers=0,much"]).unwrap_err().to_string();
+        assert!(error.contains("`multipliers`: much"), "{error}");
     }
 
     #[test]

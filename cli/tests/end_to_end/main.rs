@@ -2,8 +2,8 @@
 
 //! The program as its user meets it: the real binary, small runs, temporary directories.
 
-mod choice;
 mod baselines;
+mod choice;
 mod failures;
 mod help;
 mod interruption;

@@ -80,7 +80,7 @@ pub type PlayFresh<'a> = dyn FnMut(usize, Range<u64>) -> Result<Vec<Summary>> + 
 
 /// Tests candidates from the safest pilot score on, with fresh episodes, until one fails.
 pub fn test_candidates(
-    pilot: Vec<Score>,
+    pilot: &[Score],
     n_agents: usize,
     limit: &Limit,
     play: &mut PlayFresh<'_>,
@@ -180,10 +180,10 @@ mod tests {
         let mut draw = |which: usize, n: usize| -> Vec<Summary> {
             (0..n).map(|_| episode(&mut rng, rates[which], coverages[which])).collect()
         };
-        let pilot = (0..3)
+        let pilot: Vec<Score> = (0..3)
             .map(|which| Score::of_episodes("λ", Some(which as f64), 2, &draw(which, 100)))
             .collect();
-        test_candidates(pilot, 2, limit, &mut |which, range| {
+        test_candidates(&pilot, 2, limit, &mut |which, range| {
             Ok(draw(which, (range.end - range.start) as usize))
         })
         .unwrap()

@@ -13,7 +13,7 @@ use cgcmarl::{
     experiment::{Model, build_arena, card, on_threads, play},
 };
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -116,7 +116,7 @@ fn test_model(
         pilot.push(play(environment, &pilot_options, &label, value, point.policy.as_mut())?);
     }
     let mut arena = build_arena(environment, limit.episodes.min(250))?;
-    let candidates = test_candidates(pilot, environment.agents, limit, &mut |index, episodes| {
+    let candidates = test_candidates(&pilot, environment.agents, limit, &mut |index, episodes| {
         let policy = points[index].policy.as_mut();
         remark(&format!("λ={}: episode {}", options.multipliers[index], episodes.end));
         Ok(play_fresh(&mut arena, policy, episodes, options.start_seed))
@@ -168,11 +168,13 @@ fn told(candidates: &[Candidate], limit: &Limit) -> String {
     if let Some(Candidate { score, episodes_needed, .. }) = tried {
         let floor = score.measures.collision_floor.mean;
         if floor >= limit.max_collisions {
-            text += &format!(
+            let _ = write!(
+                text,
                 "\nagents that start overlapping alone make {floor:.4}; no action avoids that"
             );
         } else if let Some(needed) = episodes_needed {
-            text += &format!(
+            let _ = write!(
+                text,
                 "\n{} looks safe enough: about {needed} episodes would show it (--episodes {})",
                 score.label,
                 (needed * 3 / 2).div_ceil(1000) * 1000

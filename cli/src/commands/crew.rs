@@ -116,7 +116,7 @@ impl Crew<'_> {
 }
 
 /// A panic of one worker must not silence the others.
-fn lock<'a>(board: &'a Mutex<Board>) -> MutexGuard<'a, Board> {
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

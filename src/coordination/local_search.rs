@@ -124,7 +124,7 @@ impl LocalSearch {
                     }
                 }
             },
-        )
+        );
     }
 
     /// Adds the row of a region's table along one member to that member's scores.
@@ -158,7 +158,7 @@ impl LocalSearch {
                     }
                 }
             },
-        )
+        );
     }
 
     /// What the agent's best action would gain alone, and that action.
@@ -222,7 +222,7 @@ impl LocalSearch {
                     }
                 }
             },
-        )
+        );
     }
 
     /// Takes the current action as one that no single move improves.

@@ -1,3 +1,5 @@
+#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
+
 //! Each theory check in small: it agrees with the right algorithm and objects to a wrong one.
 
 use cgcmarl::{

@@ -186,7 +186,7 @@ fn merge(tree: &mut Table, file: &Table, path: &str) -> Result<()> {
             (None, _) if !is_optional(&full) => {
                 return Err(Error::UnknownKey {
                     key: full.clone(),
-                    suggestion: nearest(tree, key),
+                    suggestion: closest(tree.keys().map(String::as_str), key),
                 });
             }
             _ => drop(tree.insert(key.clone(), value.clone())),
@@ -250,10 +250,9 @@ fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
             Ok(Value::Integer(*number as i64))
         }
         (Some(Value::Array(_)), Value::Array(_)) | (None, _) => Ok(parsed),
-        // A list written without brackets.
         (Some(Value::Array(before)), _) => {
             let parts = text.split(',').map(|part| parse_value(key, part.trim(), before.first()));
-            Ok(Value::Array(parts.collect::<Result<_>>()?))
+            parts.collect::<Result<_>>().map(Value::Array)
         }
         (Some(before), parsed) if !before.same_type(parsed) => Err(Error::setting(
             key,
@@ -283,10 +282,6 @@ fn paths(tree: &Table) -> Vec<String> {
         }
     }
     all
-}
-
-fn nearest(tree: &Table, key: &str) -> Option<String> {
-    closest(tree.keys().map(String::as_str), key)
 }
 
 /// The most similar of some names, where it is similar at all.
@@ -338,8 +333,7 @@ mod tests {
 
     #[test]
     fn a_list_needs_no_brackets() {
-        let config = resolve(&["multipliers=0,0.5"]).unwrap();
-        assert_eq!(config.evaluation.multipliers, [0.0, 0.5]);
+        assert_eq!(resolve(&["multipliers=0,0.5"]).unwrap().evaluation.multipliers, [0.0, 0.5]);
         assert!(resolve(&["multipliers=0,much"]).unwrap_err().to_string().contains(": much"));
     }
 

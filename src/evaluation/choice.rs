@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_best_coverage_that_keeps_the_limit_is_chosen() {
-        let candidates = trial([0.5, 0.05, 0.02], 0, &LIMIT);
+        let candidates = trial([0.5, 0.1, 0.01], 0, &LIMIT);
         let verdicts: Vec<_> = candidates.iter().map(|candidate| candidate.verdict).collect();
         assert_eq!(verdicts, [Verdict::NotShown, Verdict::Certified, Verdict::Certified]);
         assert_eq!(best(&candidates).unwrap().score.multiplier, Some(1.0));

@@ -1,26 +1,31 @@
-//! `report`: one HTML file about a run, to send and to print.
+//! `report`: one HTML file about a run or a reproduction, to send and to print.
 
 use super::output::{self, print, remark};
-use crate::report::page;
+use crate::report::{comparison, page};
 use anyhow::Context;
 use cgcmarl::{
     checkpoint::atomic,
     evaluation::Front,
     experiment::{Model, on_threads},
+    reproduction::Results,
 };
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 const EXAMPLES: &str = "\
 Examples:
   cgcmarl report models/simple_spread_3
-  cgcmarl report RUN --out team.html";
+  cgcmarl report RUN --out team.html
+  cgcmarl report reproduction                 the figures and tables of `reproduce`";
 
 /// What `report` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// The run directory
+    /// The run directory, or the folder of a reproduction
     run: PathBuf,
     /// Where the page goes
     #[arg(long, default_value = "report.html")]
@@ -29,12 +34,27 @@ pub(crate) struct ReportArgs {
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let model = Model::open(&args.run)?;
-    let front = on_threads(output::threads(None), || front(&model))??;
-    let html = page::run_page(&model, &front)?;
+    let html = match comparison(&args.run)? {
+        Some(results) => comparison::comparison_page(&results)?,
+        None => {
+            let model = Model::open(&args.run)?;
+            let front = on_threads(output::threads(None), || front(&model))??;
+            page::run_page(&model, &front)?
+        }
+    };
     atomic::write(&args.out, html.as_bytes()).with_context(|| args.out.display().to_string())?;
     print(&format!("{} ({} KB): open it in a browser", args.out.display(), html.len() / 1024))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a reproduction measured, where the folder is one.
+fn comparison(folder: &Path) -> anyhow::Result<Option<Results>> {
+    let file = folder.join("results.json");
+    if !file.exists() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+    serde_json::from_str(&text).map(Some).with_context(|| file.display().to_string())
 }
 
 /// The run's front; one that was not swept yet is swept for the page.

@@ -3,6 +3,7 @@
 pub(crate) mod animation;
 pub(crate) mod axis;
 pub(crate) mod budget;
+pub(crate) mod comparison;
 pub(crate) mod curves;
 pub(crate) mod data;
 pub(crate) mod labels;

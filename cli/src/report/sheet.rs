@@ -42,10 +42,13 @@ impl Sheet {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let mut text = format!("{}\n\n{}", self.caption, line(self.head.clone()));
         text += &line(vec!["---".into(); self.head.len()]);
-        for row in &self.rows {
-            text += &line(row.iter().map(plain).collect());
-        }
+        self.texts().into_iter().for_each(|row| text += &line(row));
         text
+    }
+
+    /// The cells as people read them.
+    pub(crate) fn texts(&self) -> Vec<Vec<String>> {
+        self.rows.iter().map(|row| row.iter().map(plain).collect()).collect()
     }
 
     /// For a spreadsheet; a spread gets a column of its own.

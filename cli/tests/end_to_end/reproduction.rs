@@ -83,6 +83,9 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.remarks.contains("was trained with other settings (3000 steps, not 4000)"));
 
+    place.succeed(&["report", "cut", "--out", "comparison.html"]);
+    let page = String::from_utf8(place.read("comparison.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("CG-CMARL"), "{page}");
     let checked = place.succeed(&["paper-check", "--reproduction", "cut"]).text;
     assert!(checked.contains("not confirmed") && checked.contains("not measured"), "{checked}");
 }

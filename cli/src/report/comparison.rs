@@ -1,0 +1,70 @@
+//! The report of a reproduction as one HTML file: figures and tables, nothing else to fetch.
+
+use super::{panels, reproduction::sheets, sheet::Sheet};
+use cgcmarl::reproduction::Results;
+use std::fmt::Write as _;
+
+const PAGE: &str = include_str!("../../../viewer/comparison.html");
+const STYLE: &str = include_str!("../../../viewer/style.css");
+
+/// The page of a reproduction.
+pub(crate) fn comparison_page(results: &Results) -> anyhow::Result<String> {
+    let mut body = String::new();
+    for (title, picture) in
+        [("Random layouts", panels::pareto(results)), ("Fixed layouts", panels::scenarios(results))]
+    {
+        let Some(picture) = picture else { continue };
+        body += &card(title, &format!("<figure class=\"paper\">{}</figure>", picture.to_svg()?));
+    }
+    for sheet in sheets(results) {
+        body += &card(sheet.name, &table(&sheet));
+    }
+    Ok(PAGE.replace("{{style}}", STYLE).replace("{{body}}", &body))
+}
+
+fn card(title: &str, content: &str) -> String {
+    format!("<section class=\"card long\">\n<h2>{}</h2>\n{content}\n</section>\n", escaped(title))
+}
+
+fn table(sheet: &Sheet) -> String {
+    let mut html = format!("<p class=\"note\">{}</p>\n", escaped(&sheet.caption));
+    html += "<div class=\"scroll\"><table>\n<thead><tr>";
+    for name in &sheet.head {
+        let _ = write!(html, "<th scope=\"col\">{}</th>", escaped(name));
+    }
+    html += "</tr></thead>\n<tbody>\n";
+    for row in sheet.texts() {
+        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let _ = writeln!(html, "<tr>{cells}</tr>");
+    }
+    html + "</tbody></table></div>"
+}
+
+/// Text that HTML shows as it is.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_every_cell_and_no_markup_of_its_own() {
+        let sheet = Sheet {
+            name: "methods",
+            caption: "a < b".into(),
+            head: vec!["N".into(), "<b>".into()],
+            rows: vec![vec!["3".into(), super::super::sheet::Cell::Spread(0.5, 0.25, 2)]],
+        };
+        let html = table(&sheet);
+        assert!(html.contains("a &lt; b") && html.contains("&lt;b&gt;"), "{html}");
+        assert!(html.contains("<tr><td>3</td><td>0.50 ± 0.25</td></tr>"), "{html}");
+    }
+
+    #[test]
+    fn an_empty_comparison_is_a_whole_page() {
+        let page = comparison_page(&Results::default()).unwrap();
+        assert!(page.ends_with("</html>\n") && !page.contains("{{"), "{page}");
+    }
+}

@@ -34,13 +34,12 @@ pub(crate) struct ReportArgs {
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let html = match comparison(&args.run)? {
-        Some(results) => comparison::comparison_page(&results)?,
-        None => {
-            let model = Model::open(&args.run)?;
-            let front = on_threads(output::threads(None), || front(&model))??;
-            page::run_page(&model, &front)?
-        }
+    let html = if let Some(results) = comparison(&args.run)? {
+        comparison::comparison_page(&results)?
+    } else {
+        let model = Model::open(&args.run)?;
+        let front = on_threads(output::threads(None), || front(&model))??;
+        page::run_page(&model, &front)?
     };
     atomic::write(&args.out, html.as_bytes()).with_context(|| args.out.display().to_string())?;
     print(&format!("{} ({} KB): open it in a browser", args.out.display(), html.len() / 1024))?;

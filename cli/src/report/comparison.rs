@@ -34,8 +34,8 @@ fn table(sheet: &Sheet) -> String {
     }
     html += "</tr></thead>\n<tbody>\n";
     for row in sheet.texts() {
-        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
-        let _ = writeln!(html, "<tr>{cells}</tr>");
+        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+        let _ = writeln!(html, "<tr><td>{}</td></tr>", cells.join("</td><td>"));
     }
     html + "</tbody></table></div>"
 }

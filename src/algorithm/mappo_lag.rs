@@ -151,13 +151,14 @@ impl MappoLag {
         let (ppo, advantages) = (&options.ppo, &self.advantages);
         let lr_share = ppo.lr_share(self.steps, self.total_steps);
         let mut rng = self.streams.rng(Purpose::Replay, self.updates);
-        let n = (ppo.epochs * ppo.minibatches) as f32;
+        let size = places.len().div_ceil(ppo.minibatches);
+        let n = (ppo.epochs * places.len().div_ceil(size)) as f32;
         let Losses { policy: policy_loss, value, entropy, cost_values, .. } = &mut self.losses;
         (*policy_loss, *value, *entropy) = (0.0, 0.0, 0.0);
         cost_values.fill(0.0);
         for _ in 0..ppo.epochs {
             shuffle(places, &mut rng);
-            for batch in places.chunks(places.len().div_ceil(ppo.minibatches)) {
+            for batch in places.chunks(size) {
                 rollout.gather_agent_rows(batch, rows);
                 let loss = policy.improve(ppo, lr_share, rollout, advantages, rows, batch);
                 *policy_loss += loss[0] / n;

@@ -19,8 +19,8 @@ pub(crate) struct Status {
     pub(crate) coverage: f64,
     /// Overlapping pairs per step of recent episodes.
     pub(crate) collisions: f64,
-    /// Mean multiplier.
-    pub(crate) multiplier: f64,
+    /// Mean multiplier, where the algorithm has one.
+    pub(crate) multiplier: Option<f64>,
 }
 
 enum Form {
@@ -106,12 +106,12 @@ impl Progress {
         let speed = done as f64 / elapsed.as_secs_f64().max(1e-3);
         let left = self.total.saturating_sub(status.step);
         let wait = if speed > 0.0 { clock(left as f64 / speed) } else { "?".into() };
+        let multiplier = status.multiplier.map(|m| format!(", λ {m:.2}")).unwrap_or_default();
         format!(
-            "{} steps/s, coverage {:.1} %, collisions {:.4}, λ {:.2}, {wait} left",
+            "{} steps/s, coverage {:.1} %, collisions {:.4}{multiplier}, {wait} left",
             grouped(speed as u64),
             100.0 * status.coverage,
-            status.collisions,
-            status.multiplier
+            status.collisions
         )
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     const STATUS: Status =
-        Status { step: 100_000, coverage: 0.934, collisions: 0.0031, multiplier: 0.5 };
+        Status { step: 100_000, coverage: 0.934, collisions: 0.0031, multiplier: Some(0.5) };
 
     #[test]
     fn a_line_tells_speed_quality_and_time_left() {

@@ -191,7 +191,7 @@ impl Share {
 }
 
 /// Scales a gradient down to a length, where it is longer.
-fn shorten(gradient: &mut [f32], max_norm: f32) {
+pub(super) fn shorten(gradient: &mut [f32], max_norm: f32) {
     let square: f64 = gradient.iter().map(|g| f64::from(*g) * f64::from(*g)).sum();
     let scale = f64::from(max_norm) / (square.sqrt() + 1e-6);
     if scale < 1.0 {

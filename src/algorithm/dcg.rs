@@ -194,6 +194,27 @@ impl Dcg {
         }
     }
 
+    /// The payoffs of a pair, both orders together, for every action of its second agent.
+    fn write_payoffs(&self, pair: usize, a: usize, share: f32, row: &mut [f32]) {
+        let n = row.len();
+        let (forth, back) = (self.terms(pair, 0), self.terms(pair, 1));
+        let rank = self.options.network.rank;
+        if rank == 0 {
+            for (b, cell) in row.iter_mut().enumerate() {
+                *cell = share * (forth[a * n + b] + back[b * n + a]);
+            }
+            return;
+        }
+        row.fill(0.0);
+        for k in 0..rank {
+            let (left, right) = (forth[k * n + a], back[(rank + k) * n + a]);
+            let terms = forth[(rank + k) * n..][..n].iter().zip(&back[k * n..][..n]);
+            for (cell, (f, b)) in row.iter_mut().zip(terms) {
+                *cell += share * (left * f + right * b);
+            }
+        }
+    }
+
     /// Writes the best joint action of one state, after [`Self::forward`].
     fn coordinate(&mut self, view: &dyn View, states: &[f32], state: usize) {
         let Spec { n_agents, n_actions: n, state_width, .. } = self.spec;
@@ -208,12 +229,8 @@ impl Dcg {
         let range = self.starts[state]..self.starts[state + 1];
         let share = 0.5 / range.len().max(1) as f32;
         for (region, pair) in range.enumerate() {
-            let (forth, back) = (self.terms(pair, 0), self.terms(pair, 1));
-            let cells = tables.region_mut(region).iter_mut().enumerate();
-            for (entry, cell) in cells {
-                let (a, b) = (entry / n, entry % n);
-                *cell = share * (self.payoff(forth, a, b) + self.payoff(back, b, a));
-            }
+            let rows = tables.region_mut(region).chunks_exact_mut(n);
+            rows.enumerate().for_each(|(a, row)| self.write_payoffs(pair, a, share, row));
         }
         self.coordinator.coordinate(&self.graph, &tables, &mut self.joint);
         self.tables = tables;

@@ -21,6 +21,7 @@ mod q_checks;
 mod q_learning;
 mod qmix;
 mod reference;
+mod reward_scale;
 mod rollout;
 mod row_network;
 mod softmax_policy;

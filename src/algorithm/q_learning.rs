@@ -3,7 +3,9 @@
 
 use super::{
     Learner, OperatingPoint, Setting,
+    approximator::shorten,
     joint_batch::JointBatch,
+    reward_scale::RewardScale,
     targets::polyak,
     weights::{load_weights, save_weights},
 };
@@ -27,6 +29,11 @@ use std::sync::Arc;
 pub struct QLearningOptions {
     /// Discount.
     pub gamma: f32,
+    /// Discount at the start, from which it rises to `gamma`: a short horizon first keeps values from
+    /// running away while they are still guesses.
+    pub gamma_start: f32,
+    /// Environment steps of that rise; 0 for none.
+    pub gamma_steps: u64,
     /// Adam's learning rate at the start.
     pub lr: f32,
     /// Share of it that is left at the end of training; it falls in a straight line.
@@ -41,6 +48,10 @@ pub struct QLearningOptions {
     pub steps_per_update: f64,
     /// Share of the online network that enters the target network at each update.
     pub polyak_tau: f32,
+    /// Whether rewards are brought to mean 0 and spread 1.
+    pub standardise_rewards: bool,
+    /// Longer gradients are shortened to this length.
+    pub max_grad_norm: f32,
     /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
     pub symmetries: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
@@ -52,7 +63,9 @@ pub struct QLearningOptions {
 impl Default for QLearningOptions {
     fn default() -> Self {
         Self {
-            gamma: 0.9,
+            gamma: 0.8,
+            gamma_start: 0.7,
+            gamma_steps: 0,
             lr: 7e-4,
             lr_final_share: 0.1,
             batch_size: 64,
@@ -60,6 +73,8 @@ impl Default for QLearningOptions {
             learning_starts: 1000,
             steps_per_update: 4.0,
             polyak_tau: 0.01,
+            standardise_rewards: true,
+            max_grad_norm: 10.0,
             symmetries: true,
             average_rate: 0.001,
             adam: AdamOptions::default(),
@@ -71,11 +86,16 @@ impl QLearningOptions {
     fn check(&self) -> Result<()> {
         let positive = "must be positive";
         let Self { gamma, lr, batch_size, steps_per_update, polyak_tau, average_rate, .. } = *self;
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
+        let Self { max_grad_norm, .. } = *self;
+        for (key, gamma) in [("gamma", gamma), ("gamma_start", self.gamma_start)] {
+            if !(0.0..1.0).contains(&gamma) {
+                return Err(Error::setting(key, gamma, "must be at least 0 and below 1"));
+            }
         }
-        if !(lr > 0.0 && lr.is_finite()) {
-            return Err(Error::setting("lr", lr, positive));
+        for (key, number) in [("lr", lr), ("max_grad_norm", max_grad_norm)] {
+            if !(number > 0.0 && number.is_finite()) {
+                return Err(Error::setting(key, number, positive));
+            }
         }
         if batch_size == 0 {
             return Err(Error::setting("batch_size", batch_size, positive));
@@ -145,6 +165,7 @@ pub struct QLearner {
     adam: Adam,
     replay: Replay,
     replay_rng: Rng,
+    reward_scale: RewardScale,
     batch: JointBatch,
     actions: Vec<u8>,
     steps: u64,
@@ -177,6 +198,7 @@ impl QLearner {
             adam: Adam::new(learning.adam, online.len()),
             replay: JointBatch::memory(spec, learning.buffer_size),
             replay_rng: streams.rng(Purpose::Replay, 0),
+            reward_scale: RewardScale::default(),
             batch: JointBatch::default(),
             actions: Vec::with_capacity(spec.n_agents),
             steps: 0,
@@ -188,11 +210,19 @@ impl QLearner {
         })
     }
 
+    fn discount(&self) -> f32 {
+        let QLearningOptions { gamma, gamma_start, gamma_steps, .. } = self.learning;
+        Linear { start: gamma_start, end: gamma, steps: gamma_steps }.at(self.steps)
+    }
+
     fn update(&mut self, view: &dyn View) {
-        let QLearningOptions { gamma, lr, lr_final_share, batch_size, .. } = self.learning;
+        let QLearningOptions { lr, lr_final_share, batch_size, .. } = self.learning;
         let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
-        let draw = (batch_size, n_symmetries, gamma);
+        let draw = (batch_size, n_symmetries, self.discount());
         self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
+        if self.learning.standardise_rewards {
+            self.reward_scale.shrink(&mut self.batch.rewards);
+        }
         self.gradient.clear();
         let networks = Networks { online: &self.online, target: &self.target };
         let loss = self.value.learn(networks, view, &self.batch, self.gradient.values_mut());
@@ -204,6 +234,7 @@ impl QLearner {
         self.loss += 0.01 * (loss - self.loss);
         let progress = (self.steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
         let lr = lr * (1.0 + (lr_final_share - 1.0) * progress);
+        shorten(self.gradient.values_mut(), self.learning.max_grad_norm);
         self.adam.step(lr, &self.gradient, &mut self.online);
         self.updates += 1;
         // A fixed rate would remember the first weights for long.
@@ -228,6 +259,7 @@ impl Player for QLearner {
 
     fn observe(&mut self, transition: Transition<'_>) {
         self.steps += 1;
+        self.reward_scale.follow(&transition.outcome.agent_rewards);
         JointBatch::remember(&mut self.replay, transition, &mut self.actions);
     }
 
@@ -282,6 +314,7 @@ impl Learner for QLearner {
         self.replay.save(checkpoint);
         checkpoint.push("loss", &[1], std::slice::from_ref(&self.loss));
         checkpoint.set("replay_rng", self.replay_rng.position());
+        checkpoint.set("reward_scale", self.reward_scale);
         checkpoint.set("adam_steps", self.adam.steps);
         checkpoint.set("learner_steps", self.steps);
         checkpoint.set("updates", self.updates);
@@ -297,6 +330,7 @@ impl Learner for QLearner {
         self.replay.load(checkpoint)?;
         self.loss = checkpoint.get_shaped("loss", &[1])?[0];
         self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
+        self.reward_scale = checkpoint.entry("reward_scale")?;
         self.adam.steps = checkpoint.entry("adam_steps")?;
         self.steps = checkpoint.entry("learner_steps")?;
         self.updates = checkpoint.entry("updates")?;

@@ -75,6 +75,7 @@ impl Preset {
         }
         let mut config =
             Config { algorithm, cg_cmarl: CgCmarlOptions::default(), ..recipe(agents) };
+        batches_by_team_size(&mut config, agents);
         if matches!(algorithm, Algorithm::Mappo | Algorithm::MappoLag) {
             config.training.environments = ON_POLICY_ENVIRONMENTS;
         }
@@ -114,6 +115,21 @@ fn recipe(agents: usize) -> Config {
         mappo_lag: MappoLagOptions::default(),
         evaluation: EvaluationOptions::default(),
     }
+}
+
+/// About as many rows in an update as CG-CMARL learns from: agents, or pairs for DCG.
+fn batches_by_team_size(config: &mut Config, agents: usize) {
+    let (batch_size, pairs_batch_size, steps_per_update) = match agents {
+        ..=3 => (64, 64, 4.0),
+        4 => (48, 32, 4.0),
+        5..=7 => (40, 16, 4.0),
+        _ => (36, 8, 8.0),
+    };
+    let Config { iql, vdn, qmix, dcg, .. } = config;
+    for learning in [&mut iql.learning, &mut vdn.learning, &mut qmix.learning] {
+        (learning.batch_size, learning.steps_per_update) = (batch_size, steps_per_update);
+    }
+    (dcg.learning.batch_size, dcg.learning.steps_per_update) = (pairs_batch_size, steps_per_update);
 }
 
 /// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).

@@ -140,7 +140,7 @@ impl Watch for Watcher {
             self.status.collisions = number("collisions_per_step");
             let mut entries = line.as_object().into_iter().flatten();
             let multiplier = entries.find(|(key, _)| key.starts_with("multiplier_"));
-            self.status.multiplier = multiplier.and_then(|(_, m)| m.as_f64()).unwrap_or_default();
+            self.status.multiplier = multiplier.and_then(|(_, m)| m.as_f64());
         }
         self.progress.update(&self.status);
     }

@@ -24,6 +24,8 @@ pub(crate) enum Marker {
     Wedge,
     /// Upright strokes.
     Plus,
+    /// Six corners.
+    Hexagon,
 }
 
 impl Marker {
@@ -34,6 +36,7 @@ impl Marker {
             Self::Square => picture.area(&polygon(at, 4, size * 1.1, FRAC_PI_2 / 2.0), colour),
             Self::Diamond => picture.area(&polygon(at, 4, size * 1.3, 0.0), colour),
             Self::Triangle => picture.area(&polygon(at, 3, size * 1.2, -FRAC_PI_2), colour),
+            Self::Hexagon => picture.area(&polygon(at, 6, size * 1.15, 0.0), colour),
             Self::Wedge => picture.area(&polygon(at, 3, size * 1.2, FRAC_PI_2), colour),
             Self::Disc | Self::Ring => picture.disc(at, size, colour),
             Self::Cross | Self::Plus => {}

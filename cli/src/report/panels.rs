@@ -26,7 +26,7 @@ const RANDOM: &str = "random policy";
 const LOOKS: [(&str, Marker, Colour); 7] = [
     ("cg_cmarl", Marker::Star, BLUE),
     ("iql", Marker::Disc, AMBER),
-    ("vdn", Marker::Ring, SKY),
+    ("vdn", Marker::Hexagon, SKY),
     ("qmix", Marker::Triangle, GREEN),
     ("dcg", Marker::Diamond, PURPLE),
     ("mappo", Marker::Wedge, ORANGE),

@@ -1,0 +1,62 @@
+//! Rewards brought to mean 0 and spread 1 by what was seen so far.
+//!
+//! Simple Spread pays around −2 a step, so that values start far from the −20 they end at; a mixer that is
+//! flat below zero diverges on the way. Where episodes have no true end, the shift moves every value
+//! by the same number and leaves the best action as it was.
+
+use serde::{Deserialize, Serialize};
+
+/// Running mean and spread of all rewards (Welford).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct RewardScale {
+    count: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl RewardScale {
+    /// Takes rewards into account.
+    pub(super) fn follow(&mut self, rewards: &[f32]) {
+        for reward in rewards.iter().copied().map(f64::from) {
+            self.count += 1;
+            let before = reward - self.mean;
+            self.mean += before / self.count as f64;
+            self.squares += before * (reward - self.mean);
+        }
+    }
+
+    /// Shifts and scales rewards; those that were always the same are left alone.
+    pub(super) fn shrink(&self, rewards: &mut [f32]) {
+        let variance = self.squares / self.count.max(1) as f64;
+        if variance > 0.0 {
+            let scale = variance.sqrt().recip();
+            let shrunk = |reward: f32| ((f64::from(reward) - self.mean) * scale) as f32;
+            rewards.iter_mut().for_each(|reward| *reward = shrunk(*reward));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_has_mean_zero_and_spread_one() {
+        let mut scale = RewardScale::default();
+        let mut rewards = [-3.0, -1.0, -2.0, -6.0];
+        rewards.chunks(3).for_each(|part| scale.follow(part));
+        scale.shrink(&mut rewards);
+        let mean = rewards.iter().sum::<f32>() / 4.0;
+        let square = rewards.iter().map(|r| r * r).sum::<f32>() / 4.0;
+        assert!(mean.abs() < 1e-6 && (square - 1.0).abs() < 1e-6, "{rewards:?}");
+    }
+
+    #[test]
+    fn equal_rewards_stay_as_they_are() {
+        let mut scale = RewardScale::default();
+        let mut rewards = [2.5, 2.5];
+        scale.follow(&rewards);
+        scale.shrink(&mut rewards);
+        assert_eq!(rewards, [2.5, 2.5]);
+    }
+}

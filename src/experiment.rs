@@ -5,6 +5,7 @@ use crate::{
     checkpoint::{Checkpoint, Values},
     config::{Algorithm, Config},
     coordination::{Coordination, FactorTables},
+    curriculum::{Stage, stages},
     environment::{
         Environment, Outcome, View, oracle::Oracle, simple_spread::SimpleSpread,
         spread_options::SimpleSpreadOptions,
@@ -18,7 +19,10 @@ use crate::{
     training::Training,
 };
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
 
 /// Name of the task in paths and reports.
 pub const TASK: &str = "simple_spread";
@@ -62,6 +66,8 @@ pub enum End {
 /// A training tied to its run directory.
 pub struct Session {
     training: Training,
+    /// Trainings still to come, the next one first.
+    stages: VecDeque<Stage>,
     writer: RunWriter,
     /// The resolved configuration.
     pub config: Config,
@@ -70,7 +76,8 @@ pub struct Session {
 impl Session {
     /// Starts a run in a new directory.
     pub fn start(config: Config, out: Option<&Path>, root: &Path) -> Result<Self> {
-        let mut training = build_training(&config)?;
+        let mut stages = stages(&config, 0)?;
+        let mut training = next_training(&mut stages)?;
         if let Some(path) = &config.start_from {
             let start = RunDir::open(path)?.load_model()?;
             training.learner_mut().load_model(&start)?;
@@ -80,18 +87,20 @@ impl Session {
             Manifest::new(TASK, config.algorithm.name(), config.seed, card(&config.environment));
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
         writer.save_checkpoint(&mut training.save())?;
-        Ok(Self { training, writer, config })
+        Ok(Self { training, stages, writer, config })
     }
 
     /// Takes a run up at its newest checkpoint.
     pub fn resume(path: &Path) -> Result<Self> {
         let run = RunDir::open(path)?;
         let config = read_config(&run)?;
-        let mut training = build_training(&config)?;
+        let checkpoint = run.load_latest()?;
+        let mut stages = stages(&config, checkpoint.step)?;
+        let mut training = next_training(&mut stages)?;
         // The logs are cut back only once the checkpoint is known to fit.
-        training.load(&run.load_latest()?)?;
+        training.load(&checkpoint)?;
         let (writer, _) = RunWriter::resume(path)?;
-        Ok(Self { training, writer, config })
+        Ok(Self { training, stages, writer, config })
     }
 
     /// The run as readers see it.
@@ -113,12 +122,17 @@ impl Session {
             }
             watch.round(self.training.steps(), round.line.as_ref());
             let stop = watch.stop();
+            if round.finished && !self.stages.is_empty() {
+                let mut larger = next_training(&mut self.stages)?;
+                larger.follow(&self.training)?;
+                self.training = larger;
+            }
             if round.checkpoint || stop {
                 let mut checkpoint = self.training.save();
                 refuse_diverged(&checkpoint)?;
                 self.writer.save_checkpoint(&mut checkpoint)?;
             }
-            if stop && !round.finished {
+            if stop && !self.training.finished() {
                 return Ok(End::Stopped);
             }
         }
@@ -344,10 +358,13 @@ fn read_config(run: &RunDir) -> Result<Config> {
         .map_err(|message| Error::format(run.path().join("config.toml"), None, message))
 }
 
-fn build_training(config: &Config) -> Result<Training> {
+/// The training of the first of the stages.
+fn next_training(stages: &mut VecDeque<Stage>) -> Result<Training> {
+    let Some(Stage { config, n_steps }) = stages.pop_front() else {
+        return Err(Error::Refused("there is nothing left to train".into()));
+    };
     let arena = build_arena(&config.environment, config.training.environments)?;
-    let total_steps = config.training.total_steps;
-    let learner = build_learner(config, arena.view(), arena.len(), total_steps)?;
+    let learner = build_learner(&config, arena.view(), arena.len(), n_steps)?;
     Ok(Training::new(&config.training, arena, learner, config.seed))
 }
 

@@ -5,6 +5,7 @@ pub mod argmax;
 pub mod checkpoint;
 pub mod config;
 pub mod coordination;
+pub mod curriculum;
 pub mod environment;
 pub mod episode;
 pub mod error;

@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 pub struct TrainingOptions {
     /// Environment steps in all, over all environments.
     pub total_steps: u64,
+    /// Smaller teams to train first, for shares of the steps in proportion to their size. For CG-CMARL with the relative
+    /// observation, whose network fits any team; left out where `start_from` gives the weights.
+    pub curriculum: Vec<usize>,
     /// Environments side by side.
     pub environments: usize,
     /// Environment steps between lines of metrics.
@@ -28,6 +31,7 @@ impl Default for TrainingOptions {
     fn default() -> Self {
         Self {
             total_steps: 300_000,
+            curriculum: Vec::new(),
             environments: 8,
             log_interval: 2_000,
             checkpoint_interval: 50_000,
@@ -99,6 +103,12 @@ impl Training {
             episodes: 0,
             window: Window::default(),
         }
+    }
+
+    /// Takes the place of a training of a smaller team: its weights, and the steps it has behind it.
+    pub fn follow(&mut self, earlier: &Self) -> Result<()> {
+        (self.steps, self.episodes) = (earlier.steps, earlier.episodes);
+        self.learner.load_model(&earlier.model())
     }
 
     /// Environment steps so far.
@@ -190,6 +200,7 @@ impl Training {
         let mut line = json!({
             "step": self.steps,
             "episode": self.episodes,
+            "agents": self.arena.view().spec().n_agents,
             "coverage": window.coverage[0] / n,
             "coverage_0.15": window.coverage[1] / n,
             "coverage_0.2": window.coverage[2] / n,

@@ -75,6 +75,7 @@ impl Preset {
         }
         let mut config =
             Config { algorithm, cg_cmarl: CgCmarlOptions::default(), ..recipe(agents) };
+        config.training.curriculum.clear();
         batches_by_team_size(&mut config, agents);
         if matches!(algorithm, Algorithm::Mappo | Algorithm::MappoLag) {
             config.training.environments = ON_POLICY_ENVIRONMENTS;
@@ -88,12 +89,17 @@ fn recipe(agents: usize) -> Config {
     let mut cg_cmarl = CgCmarlOptions::default();
     let mut training = TrainingOptions::default();
     let learning = &mut cg_cmarl.learning;
+    training.curriculum = match agents {
+        ..=4 => vec![],
+        5..=7 => vec![3],
+        _ => vec![3, 6],
+    };
     (learning.gamma, learning.batch_size, learning.steps_per_update, training.total_steps) =
         match agents {
             ..=3 => (0.85, 128, 4.0, 300_000),
             4 => (0.85, 192, 4.0, 500_000),
-            5..=7 => (0.85, 240, 4.0, 600_000),
-            _ => (0.87, 360, 8.0, 900_000),
+            5..=7 => (0.85, 240, 4.0, 900_000),
+            _ => (0.87, 360, 8.0, 1_200_000),
         };
     cg_cmarl.coordination.solver = Solver::MaxSum;
     cg_cmarl.coordination.tolerance = 1e-3;
@@ -134,6 +140,7 @@ fn batches_by_team_size(config: &mut Config, agents: usize) {
 
 /// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).
 fn to_the_letter(config: &mut Config) {
+    config.training.curriculum.clear();
     let environment = &mut config.environment;
     environment.observation.kind = ObservationKind::Paper;
     environment.observation.occupancy = false;

@@ -1,0 +1,110 @@
+//! Small teams first: the stages of a training whose network fits teams of every size.
+
+use crate::{
+    config::{Algorithm, Config},
+    environment::observation::ObservationKind,
+    error::{Error, Result},
+    graph::Topology,
+};
+use std::collections::VecDeque;
+
+/// One team's part of a training.
+pub struct Stage {
+    /// The training's configuration with this team; `total_steps` is the step at which it ends.
+    pub config: Config,
+    /// Environment steps of this stage alone.
+    pub n_steps: u64,
+}
+
+/// The stages that are left after some steps, the training's own team last.
+pub fn stages(config: &Config, steps: u64) -> Result<VecDeque<Stage>> {
+    let mut stages = all_stages(config)?;
+    while stages.len() > 1 && stages[0].config.training.total_steps <= steps {
+        stages.pop_front();
+    }
+    Ok(stages)
+}
+
+fn all_stages(config: &Config) -> Result<VecDeque<Stage>> {
+    let own = config.environment.agents;
+    let curriculum = &config.training.curriculum;
+    if curriculum.iter().any(|&agents| agents < 2 || agents >= own) {
+        let value = format!("{curriculum:?}");
+        let reason = format!("must be teams smaller than {own}, of at least 2 agents");
+        return Err(Error::setting("curriculum", value, reason));
+    }
+    let mut teams = vec![];
+    if config.start_from.is_none() && carries_over(config) {
+        let graph = &config.environment.graph;
+        let fits = |agents: usize| graph.topology != Topology::KNearest || agents > graph.k;
+        teams.extend(curriculum.iter().copied().filter(|&agents| fits(agents)));
+    }
+    teams.push(own);
+    let sum: usize = teams.iter().sum();
+    let (mut played, mut start, mut stages) = (0, 0, VecDeque::new());
+    for agents in teams {
+        let mut config = config.clone();
+        let observation = &mut config.environment.observation;
+        if agents < own {
+            observation.landmarks = Some(observation.n_landmarks(own));
+        }
+        config.environment.agents = agents;
+        played += agents;
+        let end = config.training.total_steps * played as u64 / sum as u64;
+        config.training.total_steps = end;
+        stages.push_back(Stage { config, n_steps: end - start });
+        start = end;
+    }
+    Ok(stages)
+}
+
+/// Whether what one team learned is of use to another.
+fn carries_over(config: &Config) -> bool {
+    let environment = &config.environment;
+    config.algorithm == Algorithm::CgCmarl
+        && environment.observation.kind == ObservationKind::Relative
+        && environment.graph.topology != Topology::Explicit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn teams(words: &str) -> Result<Vec<(usize, u64)>> {
+        let pairs: Vec<_> = words
+            .split(' ')
+            .filter_map(|word| word.split_once('='))
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let stages = stages(&Config::resolve(None, &pairs).unwrap(), 350)?;
+        let of = |stage: &Stage| (stage.config.environment.agents, stage.n_steps);
+        Ok(stages.iter().map(of).collect())
+    }
+
+    #[test]
+    fn stages_share_the_steps_and_those_behind_are_left_out() {
+        let stages = teams("agents=10 total_steps=3000 curriculum=3,6").unwrap();
+        assert_eq!(stages, [(3, 1000), (6, 1000), (10, 1000)]);
+        assert_eq!(
+            teams("agents=10 total_steps=900 curriculum=3,6").unwrap(),
+            [(6, 300), (10, 300)]
+        );
+        assert_eq!(teams("agents=4 total_steps=500").unwrap(), [(4, 500)]);
+    }
+
+    #[test]
+    fn a_team_starts_alone_where_nothing_carries_over() {
+        for words in ["start_from=models/x", "observation.kind=paper", "algorithm=vdn"] {
+            let stages = teams(&format!("agents=6 total_steps=600 curriculum=3 {words}")).unwrap();
+            assert_eq!(stages, [(6, 600)], "{words}");
+        }
+        let near = teams("agents=6 total_steps=600 curriculum=3,5 topology=k_nearest k=3").unwrap();
+        assert_eq!(near, [(6, 328)]);
+    }
+
+    #[test]
+    fn teams_that_are_not_smaller_are_refused() {
+        let error = teams("agents=6 curriculum=3,6").unwrap_err().to_string();
+        assert!(error.contains("curriculum") && error.contains("smaller than 6"), "{error}");
+    }
+}

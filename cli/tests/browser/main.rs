@@ -290,7 +290,8 @@ fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     let page = folder.path().join("report.html");
     let run = folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
-    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json"] {
+    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json", "metrics.jsonl"]
+    {
         std::fs::copy(trained().join(file), run.join(file)).unwrap();
     }
     let loss = r#"{"missed":0.1,"mean":0.01,"largest":0.2}"#;
@@ -315,6 +316,7 @@ fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     assert_eq!(title(), "An episode at oracle");
     assert_eq!(browser.run("return document.querySelectorAll('#side canvas').length;"), 3);
     assert_eq!(browser.run("return document.querySelectorAll('#budget tbody td').length;"), 10);
+    assert_eq!(browser.run("return document.querySelectorAll('#curves svg').length;"), 5);
     let inked = "const canvas = document.querySelector('#side canvas');
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         return pixels.some((value) => value > 0);";

@@ -4,6 +4,7 @@
 //!
 //! `.ci/browser` installs Chromium where it is missing. Without a browser these tests say so and pass.
 
+mod controls;
 mod driver;
 
 use driver::Browser;

@@ -50,6 +50,6 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<ExitCode> {
     ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))
         .context("cannot listen for Ctrl-C")?;
     print(&format!("{} is at http://{address}/ (Ctrl-C ends)", args.run.display()))?;
-    viewer::serve(&listener, cast, Door::new(address, &args.host), &stop)?;
+    viewer::serve(listener, cast, Door::new(address, &args.host), &stop)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,13 +1,26 @@
 //! Which request gets which answer, and who may ask.
 
 use super::{
-    cast::{Cast, Refusal},
-    http::{Request, Response},
+    answer::{Refusal, data},
+    cast::Cast,
     message::{self, Limits},
+    server::aside,
+};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::{MethodRouter, get, post},
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -37,72 +50,95 @@ impl Door {
     }
 
     /// Refuses foreign names (a page elsewhere that points its name at us) and foreign origins.
-    fn check(&self, request: &Request) -> Result<(), Refusal> {
+    fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = text(headers, &header::HOST).unwrap_or_default();
         let port = format!(":{}", self.address.port());
-        let name = request.host.strip_suffix(&port).unwrap_or(&request.host);
+        let name = host.strip_suffix(&port).unwrap_or(&host);
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         let known = bare == "localhost"
             || bare == self.host
             || bare.parse::<IpAddr>().is_ok_and(|ip| {
                 ip == self.address.ip() || (self.address.ip().is_unspecified() || ip.is_loopback())
             });
+        let forbidden = |message| Err(Refusal(StatusCode::FORBIDDEN, message));
         if !known {
-            return Err((403, format!("this server is not called {:?}", request.host)));
+            return forbidden(format!("this server is not called {host:?}"));
         }
-        match &request.origin {
-            Some(origin) if *origin != format!("http://{}", request.host) => {
-                Err((403, format!("requests from {origin:?} are refused")))
+        match text(headers, &header::ORIGIN) {
+            Some(origin) if origin != format!("http://{host}") => {
+                forbidden(format!("requests from {origin:?} are refused"))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Answers a request.
-pub(crate) fn answer(cast: &Cast, door: &Door, request: &Request) -> Response {
-    let refusal = |(status, message): Refusal| Response::refusal(status, &message);
-    if let Err(refused) = door.check(request) {
-        return refusal(refused);
-    }
-    let path = request.path.split('?').next().unwrap_or_default();
-    let asset = ASSETS.iter().find(|(name, ..)| *name == path);
-    match (request.method.as_str(), path, asset) {
-        ("GET", _, Some((_, content_type, text))) => Response::asset(content_type, text),
-        ("GET", "/api/run", _) => describe(cast, request),
-        ("POST", "/api/start", _) => told(post(request, |message| cast.start(&message))),
-        ("POST", "/api/step", _) => told(post(request, |message| cast.step(&message))),
-        ("POST", "/api/measure", _) => told(post(request, |message| cast.measure(&message))),
-        (_, "/api/run" | "/api/start" | "/api/step" | "/api/measure", _) | (_, _, Some(_)) => {
-            refusal((405, format!("{} does not take {}", path, request.method)))
+/// Every path, and who answers there.
+pub(crate) fn router(cast: Arc<Cast>, door: Door) -> Router {
+    let api = Router::new()
+        .route("/api/run", get(describe))
+        .route("/api/start", told(Cast::start))
+        .route("/api/step", told(Cast::step))
+        .route("/api/measure", told(Cast::measure));
+    let with_asset = |router: Router<_>, (path, content_type, text): (&str, &'static str, _)| {
+        router
+            .route(path, get(move || async move { ([(header::CONTENT_TYPE, content_type)], text) }))
+    };
+    ASSETS
+        .into_iter()
+        .fold(api, with_asset)
+        .fallback(nowhere)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(Arc::new(door), enter))
+        .with_state(cast)
+}
+
+async fn enter(
+    State(door): State<Arc<Door>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    door.check(request.headers())?;
+    Ok(next.run(request).await)
+}
+
+async fn nowhere(uri: Uri) -> Refusal {
+    Refusal(StatusCode::NOT_FOUND, format!("there is no {}", uri.path()))
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+    Refusal(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not take {method}", uri.path()))
+}
+
+async fn describe(State(cast): State<Arc<Cast>>, headers: HeaderMap) -> Result<Response, Refusal> {
+    aside(move || {
+        let (value, tag) = cast.description();
+        let known = text(&headers, &header::IF_NONE_MATCH).is_some_and(|known| known == tag);
+        let answer = if known { StatusCode::NOT_MODIFIED.into_response() } else { data(&value) };
+        Ok(([(header::ETAG, tag)], answer).into_response())
+    })
+    .await
+}
+
+/// Answers the message of a body.
+fn told<T: DeserializeOwned + Limits + 'static>(
+    answer: fn(&Cast, &T) -> Result<Value, Refusal>,
+) -> MethodRouter<Arc<Cast>> {
+    post(move |State(cast): State<Arc<Cast>>, headers: HeaderMap, body: Bytes| async move {
+        // A foreign page cannot send this type without asking first, and we never consent.
+        let sent = text(&headers, &header::CONTENT_TYPE).unwrap_or_default();
+        if !sent.starts_with("application/json") {
+            let text = "send Content-Type: application/json";
+            return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text.into()));
         }
-        _ => refusal((404, format!("there is no {path}"))),
-    }
+        let read = move || answer(&cast, &message::read(&body).map_err(Refusal::bad)?);
+        aside(read).await.map(|value| data(&value))
+    })
 }
 
-fn describe(cast: &Cast, request: &Request) -> Response {
-    let (data, tag) = cast.description();
-    if request.known_tag.as_ref() == Some(&tag) {
-        return Response { tag: Some(tag), ..Response::data(304, vec![]) };
-    }
-    Response { tag: Some(tag), ..Response::json(&data) }
-}
-
-fn post<T: DeserializeOwned + Limits>(
-    request: &Request,
-    answer: impl FnOnce(T) -> Result<Value, Refusal>,
-) -> Result<Value, Refusal> {
-    // A foreign page cannot send this type without asking first, and we never consent.
-    if !request.content_type.starts_with("application/json") {
-        return Err((415, "send Content-Type: application/json".into()));
-    }
-    answer(message::read(&request.body).map_err(|error| (400, error))?)
-}
-
-fn told(result: Result<Value, Refusal>) -> Response {
-    match result {
-        Ok(value) => Response::json(&value),
-        Err((status, message)) => Response::refusal(status, &message),
-    }
+/// A header in lower case.
+fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -111,9 +147,12 @@ mod tests {
 
     fn status(host: &str, origin: Option<&str>) -> u16 {
         let door = Door::new("127.0.0.1:8000".parse().unwrap(), "127.0.0.1");
-        let origin = origin.map(Into::into);
-        let request = Request { host: host.into(), origin, ..Request::default() };
-        door.check(&request).map_or_else(|(status, _)| status, |()| 200)
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        door.check(&headers).map_or_else(|Refusal(status, _)| status.as_u16(), |()| 200)
     }
 
     #[test]

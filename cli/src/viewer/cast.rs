@@ -1,10 +1,12 @@
 //! The policies a page can watch, kept ready for the worlds it asks for.
 
 use super::{
+    answer::Refusal,
     follow::{Followed, Reading, team_of},
     message::{Measure, Seat, Start, Step, World},
 };
 use crate::playback::Playback;
+use axum::http::StatusCode;
 use cgcmarl::environment::spread_options::SimpleSpreadOptions;
 use serde_json::{Value, json};
 use std::{
@@ -39,9 +41,6 @@ pub(crate) struct Cast {
     waiting: Mutex<Vec<(Role, Playback)>>,
     measuring: Mutex<()>,
 }
-
-/// Why a request has no answer: its status, and words.
-pub(crate) type Refusal = (u16, String);
 
 impl Cast {
     /// The run, and who plays beside it: another run, or `oracle`.
@@ -107,7 +106,7 @@ impl Cast {
         playback.place(&message.situation);
         let report = playback.step(message.multiplier);
         self.give_back(role, playback);
-        serde_json::to_value(report).map_err(|error| (500, error.to_string()))
+        serde_json::to_value(report).map_err(|_| Refusal::ours())
     }
 
     /// A few episodes from the start states of every sweep; one measurement at a time.
@@ -116,7 +115,8 @@ impl Cast {
             Ok(turn) => turn,
             Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                return Err((503, "another measurement is running; try again".into()));
+                let text = "another measurement is running; try again";
+                return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, text.into()));
             }
         };
         let (role, mut playback) = self.take(message.policy, &message.world)?;
@@ -140,7 +140,7 @@ impl Cast {
             (Seat::Compare, Companion::Oracle) => (self.run.reading(), true),
             (Seat::Compare, Companion::Run(other)) => (other.reading(), false),
             (Seat::Compare, Companion::Nobody) => {
-                return Err((400, "no second policy: start with `--compare RUN|oracle`".into()));
+                return Err(Refusal::bad("no second policy: start with `--compare RUN|oracle`"));
             }
         };
         let role = Role {
@@ -161,7 +161,7 @@ impl Cast {
         } else {
             Playback::trained(&reading.model, &options)
         };
-        playback.map(|playback| (role, playback)).map_err(|error| (400, error.to_string()))
+        playback.map(|playback| (role, playback)).map_err(|error| Refusal::bad(error.to_string()))
     }
 
     /// Keeps a policy for its next step; the one that waited longest goes.
@@ -178,7 +178,7 @@ impl Cast {
 fn options(reading: &Reading, world: &World) -> Result<SimpleSpreadOptions, Refusal> {
     let layout = serde_json::from_value(json!(world.layout)).map_err(|_| {
         let names = "random, spread_uniform, line or clustered_pair";
-        (400, format!("invalid `layout`: {:?} (one of {names})", world.layout))
+        Refusal::bad(format!("invalid `layout`: {:?} (one of {names})", world.layout))
     })?;
     let environment = team_of(&reading.model, world.agents);
     Ok(SimpleSpreadOptions { layout, contact: Some(world.contact), ..environment })

@@ -4,6 +4,7 @@
 //!
 //! `.ci/browser` installs Chromium where it is missing. Without a browser these tests say so and pass.
 
+mod controls;
 mod driver;
 
 use driver::Browser;
@@ -68,12 +69,18 @@ impl View {
         Self { process, address: address.to_owned() }
     }
 
-    /// The status of a request sent by hand, and its answer.
-    fn ask(&self, request: &str) -> (u16, String) {
+    /// Sends a request by hand.
+    fn send(&self, request: &str) -> TcpStream {
         let host = self.address.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(host).unwrap();
         let request = request.replace("HOST", host);
         stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The status of a request sent by hand, and its answer.
+    fn ask(&self, request: &str) -> (u16, String) {
+        let mut stream = self.send(request);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let status = answer.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -194,8 +201,15 @@ fn ten_agents_move_smoothly_and_a_world_that_cannot_be_is_refused_in_words() {
 #[test]
 fn the_server_keeps_strangers_out() {
     let view = View::start(trained(), &[]);
-    let (status, _) = view.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n");
+    let (status, page) = view.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n");
     assert_eq!(status, 200);
+    assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
+    let ask = |more: &str| {
+        view.ask(&format!("GET /api/run HTTP/1.1\r\nHost: HOST\r\n{more}Connection: close\r\n\r\n"))
+    };
+    let (_, answer) = ask("");
+    let tag = answer.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    assert_eq!(ask(&format!("If-None-Match: {tag}\r\n")).0, 304);
     for (request, expected) in [
         ("GET /../Cargo.toml HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 404),
         ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 405),
@@ -255,8 +269,20 @@ fn a_run_that_changes_is_followed_beside_another_run() {
 fn an_interrupt_ends_it_cleanly() {
     let mut view = View::start(trained(), &[]);
     let pid = view.process.id().to_string();
+    // Neither a silent client nor one that waits for long work holds up the end.
+    let _silent = view.send("GET / HT");
+    let world = r#"{"agents":30,"layout":"random","contact":false}"#;
+    let body = format!(r#"{{"world":{world},"multiplier":1,"first":0,"episodes":25}}"#);
+    let _waiting = view.send(&format!(
+        "POST /api/measure HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let start = std::time::Instant::now();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     assert!(view.process.wait().unwrap().success());
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -265,7 +291,8 @@ fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     let page = folder.path().join("report.html");
     let run = folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
-    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json"] {
+    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json", "metrics.jsonl"]
+    {
         std::fs::copy(trained().join(file), run.join(file)).unwrap();
     }
     let loss = r#"{"missed":0.1,"mean":0.01,"largest":0.2}"#;
@@ -290,6 +317,7 @@ fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     assert_eq!(title(), "An episode at oracle");
     assert_eq!(browser.run("return document.querySelectorAll('#side canvas').length;"), 3);
     assert_eq!(browser.run("return document.querySelectorAll('#budget tbody td').length;"), 10);
+    assert_eq!(browser.run("return document.querySelectorAll('#curves svg').length;"), 5);
     let inked = "const canvas = document.querySelector('#side canvas');
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         return pixels.some((value) => value > 0);";

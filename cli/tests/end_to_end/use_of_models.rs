@@ -1,6 +1,6 @@
 //! A trained model is used at other trade-offs, team sizes and layouts with nothing but its path.
 
-use crate::program::{Answer, Place, tiny};
+use crate::program::{Answer, Place, content, tiny};
 use serde_json::Value;
 use std::{fs, io::Read, path::Path};
 
@@ -26,6 +26,17 @@ fn a_model_plays_in_other_teams_and_layouts() {
     let remarks = place.fail(&["evaluate", "paper", "--agents", "4"]);
     let told = "this model was trained with 3 agents and its observation does not carry over";
     assert!(remarks.contains(told), "{remarks}");
+}
+
+#[test]
+fn the_models_that_ship_are_small_and_show_how_they_learned() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models");
+    let bytes: usize = content(&models).iter().map(|(_, content)| content.len()).sum();
+    assert!(bytes < 1_500_000, "{bytes} bytes; see `make ship`");
+    let place = Place::new();
+    place.succeed(&["report", models.join("simple_spread_3").to_str().unwrap()]);
+    let page = fs::read_to_string(place.path("report.html")).unwrap();
+    assert!(page.contains(r#""title":"multiplier λ""#), "no learning curves");
 }
 
 #[test]

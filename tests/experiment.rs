@@ -52,6 +52,42 @@ fn threads_and_repetition_change_no_bit() {
     assert!(found.iter().all(|print| *print == found[0]), "for 1, 2, 4, 4 threads: {found:x?}");
 }
 
+struct StopAt(u64, u64);
+
+impl Watch for StopAt {
+    fn round(&mut self, steps: u64, _line: Option<&Value>) {
+        self.1 = steps;
+    }
+
+    fn stop(&self) -> bool {
+        self.1 >= self.0
+    }
+}
+
+/// Stages of 300, 500 and 1000 steps; a round has 200, so that stages end in the middle of one.
+#[test]
+fn a_curriculum_resumes_from_any_stage_without_changing_a_bit() {
+    let root = tempfile::tempdir().unwrap();
+    let settings = [("agents", "10"), ("total_steps", "1800"), ("curriculum", "3,5")];
+    let config = || config(&[&settings[..], &[("log_interval", "200")]].concat());
+    let whole = root.path().join("whole");
+    train(&whole, config(), 1);
+    let lines = std::fs::read_to_string(whole.join("metrics.jsonl")).unwrap();
+    let teams: Vec<u64> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["agents"].as_u64().unwrap())
+        .collect();
+    assert_eq!(teams, [3, 3, 5, 5, 10, 10, 10, 10, 10]);
+    for stop in [200, 400, 600, 800, 1000] {
+        let path = root.path().join(stop.to_string());
+        let mut session = Session::start(config(), Some(&path), &path).unwrap();
+        session.run(&mut StopAt(stop, 0)).unwrap();
+        drop(session);
+        Session::resume(&path).unwrap().run(&mut Nobody).unwrap();
+        assert_eq!(fingerprint(&path), fingerprint(&whole), "stopped at {stop}");
+    }
+}
+
 #[test]
 fn a_model_keeps_its_number_of_landmarks_in_other_teams() {
     let root = tempfile::tempdir().unwrap();

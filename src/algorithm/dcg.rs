@@ -83,12 +83,8 @@ impl DcgOptions {
         streams: Streams,
     ) -> Result<QLearner> {
         if spec.region_size != 2 {
-            let reason = "dcg couples agents in pairs";
-            return Err(Error::setting(
-                "regions",
-                format!("{} agents each", spec.region_size),
-                reason,
-            ));
+            let value = format!("{} agents each", spec.region_size);
+            return Err(Error::setting("regions", value, "dcg couples agents in pairs"));
         }
         if self.network.hidden.is_empty() {
             return Err(Error::setting("hidden", "[]", "needs at least one layer"));

@@ -123,19 +123,20 @@ fn recipe(agents: usize) -> Config {
     }
 }
 
-/// About as many rows in an update as CG-CMARL learns from: agents, or pairs for DCG.
+/// Batches with about as many rows as CG-CMARL's, agents or (for DCG) pairs, and twice its updates:
+/// what was found to serve them best (docs/baselines-tuning.md).
 fn batches_by_team_size(config: &mut Config, agents: usize) {
     let (batch_size, pairs_batch_size, steps_per_update) = match agents {
-        ..=3 => (64, 64, 4.0),
-        4 => (48, 32, 4.0),
-        5..=7 => (40, 16, 4.0),
-        _ => (36, 8, 8.0),
+        ..=3 => (64, 32, 2.0),
+        4 => (48, 32, 2.0),
+        5..=7 => (40, 16, 2.0),
+        _ => (36, 8, 4.0),
     };
     let Config { iql, vdn, qmix, dcg, .. } = config;
-    for learning in [&mut iql.learning, &mut vdn.learning, &mut qmix.learning] {
+    for learning in [&mut iql.learning, &mut vdn.learning, &mut qmix.learning, &mut dcg.learning] {
         (learning.batch_size, learning.steps_per_update) = (batch_size, steps_per_update);
     }
-    (dcg.learning.batch_size, dcg.learning.steps_per_update) = (pairs_batch_size, steps_per_update);
+    dcg.learning.batch_size = pairs_batch_size;
 }
 
 /// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).

@@ -49,6 +49,8 @@ fn all_stages(config: &Config) -> Result<VecDeque<Stage>> {
             observation.landmarks = Some(observation.n_landmarks(own));
         }
         config.environment.agents = agents;
+        let exploration = &mut config.cg_cmarl.exploration;
+        *exploration = exploration.after(start);
         played += agents;
         let end = config.training.total_steps * played as u64 / sum as u64;
         config.training.total_steps = end;
@@ -100,6 +102,20 @@ mod tests {
         }
         let near = teams("agents=6 total_steps=600 curriculum=3,5 topology=k_nearest k=3").unwrap();
         assert_eq!(near, [(6, 328)]);
+    }
+
+    #[test]
+    fn exploration_goes_on_falling_in_the_next_stage() {
+        let settings = [("agents", "6"), ("total_steps", "90000"), ("curriculum", "3")];
+        let pairs = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let config = Config::resolve(None, &pairs).unwrap();
+        let stages = stages(&config, 0).unwrap();
+        let whole = config.cg_cmarl.exploration;
+        assert_eq!(stages[0].config.cg_cmarl.exploration, whole);
+        let second = stages[1].config.cg_cmarl.exploration;
+        for step in [0, 10_000, 60_000, 90_000] {
+            assert!((second.at(step) - whole.at(30_000 + step)).abs() < 1e-6, "{second:?}");
+        }
     }
 
     #[test]

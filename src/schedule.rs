@@ -29,4 +29,9 @@ impl Linear {
         let share = (step as f64 / self.steps as f64) as f32;
         self.start + (self.end - self.start) * share
     }
+
+    /// What is left of it after some steps.
+    pub fn after(&self, steps: u64) -> Self {
+        Self { start: self.at(steps), end: self.end, steps: self.steps.saturating_sub(steps) }
+    }
 }

@@ -89,6 +89,9 @@ fn recipe(agents: usize) -> Config {
     let mut cg_cmarl = CgCmarlOptions::default();
     let mut training = TrainingOptions::default();
     let learning = &mut cg_cmarl.learning;
+    if agents > 4 {
+        learning.lr = 4e-4;
+    }
     training.curriculum = match agents {
         ..=4 => vec![],
         5..=7 => vec![3],

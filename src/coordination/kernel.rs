@@ -115,17 +115,29 @@ pub(crate) fn row_max<S: Simd, T: Number>(simd: S, row: &[Chunk<T>]) -> T {
     T::largest(simd, best.fold(lowest, |best, &x| T::max(simd, x, best)))
 }
 
-/// The smallest of many numbers; `f32::INFINITY` of none.
-#[inline(always)]
-pub(crate) fn lowest(numbers: &[f32]) -> f32 {
-    let (chunks, rest) = numbers.as_chunks::<{ 4 * LANES }>();
-    let mut lowest = [f32::INFINITY; 4 * LANES];
-    for chunk in chunks {
-        for lane in 0..4 * LANES {
-            lowest[lane] = if chunk[lane] < lowest[lane] { chunk[lane] } else { lowest[lane] };
+/// The smallest of many numbers, compiled for each instruction set; `f32::INFINITY` of none.
+pub(crate) struct Lowest<'a> {
+    pub numbers: &'a [f32],
+}
+
+impl WithSimd for Lowest<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let (registers, rest) = S::as_simd_f32s(self.numbers);
+        let (fours, single) = registers.as_chunks::<4>();
+        let mut lowest = [simd.splat_f32s(f32::INFINITY); 4];
+        for four in fours {
+            for w in 0..4 {
+                lowest[w] = simd.min_f32s(four[w], lowest[w]);
+            }
         }
+        let lowest = lowest.iter().chain(single).map(|&x| simd.reduce_min_f32s(x));
+        lowest
+            .chain(rest.iter().copied())
+            .fold(f32::INFINITY, |low, x| if x < low { x } else { low })
     }
-    lowest.iter().chain(rest).fold(f32::INFINITY, |low, &x| if x < low { x } else { low })
 }
 
 /// Both messages of a pair whose second row fills `W` registers.

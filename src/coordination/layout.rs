@@ -146,12 +146,12 @@ impl Layout {
         self.message_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
-    /// Copies utilities into padded rows.
+    /// Copies utilities into rows padded with minus infinity.
     pub(crate) fn load_agents(&self, tables: &FactorTables, padded: &mut Vec<Chunk<f32>>) {
         padded.resize(self.agent_starts[self.n_agents()], [0.0; LANES]);
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
-            pad(row, row.len(), 0.0, &mut padded[self.agent(agent)]);
+            pad(row, row.len(), f32::NEG_INFINITY, &mut padded[self.agent(agent)]);
         }
     }
 

@@ -4,8 +4,9 @@
 //! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
 
 use super::FactorTables;
-use super::kernel::{Chunk, LANES, apart, larger, region_messages, row_max, zip};
+use super::kernel::{Chunk, LANES, apart, first_largest, larger, region_messages, row_max, zip};
 use super::layout::Layout;
+use super::rows::Rows;
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
 use pulp::Simd;
@@ -16,18 +17,20 @@ pub(super) const FORBIDDEN: f32 = f32::NEG_INFINITY;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Messages {
     pub layout: Layout,
-    pub utilities: Vec<Chunk<f32>>,
+    pub utilities: Rows,
     /// Padded tables; up to date if asked for at [`Self::load`] or if `!direct`.
-    pub tables: Vec<Chunk<f32>>,
-    pub to_members: Vec<Chunk<f32>>,
+    pub tables: Rows,
+    /// The tables of pairs by columns; up to date if asked for.
+    pub turned: Rows,
+    pub to_members: Rows,
     /// Utility plus all finite messages, per agent and action.
-    pub beliefs: Vec<Chunk<f32>>,
+    pub beliefs: Rows,
     /// How many messages forbid the action; only kept when some payoff is minus infinity.
-    refusals: Vec<Chunk<f32>>,
+    refusals: Rows,
     /// The beliefs of the round that is being computed.
-    pub(super) next: Vec<Chunk<f32>>,
-    pub(super) heard: Vec<Chunk<f32>>,
-    pub(super) fresh: Vec<Chunk<f32>>,
+    pub(super) next: Rows,
+    pub(super) heard: Rows,
+    pub(super) fresh: Rows,
     /// The last table of long pairs, followed by what a register may read behind it.
     pub(super) last_table: Vec<f32>,
     pub hard: bool,
@@ -56,24 +59,29 @@ impl Messages {
         if padded || !self.direct {
             self.layout.load_regions(tables, &mut self.tables);
         }
+        if padded {
+            self.layout.load_turned(tables, &mut self.turned);
+        }
         if self.direct {
             self.load_last_table(tables);
         }
         if !warm || !same {
             self.to_members.fill([0.0; LANES]);
         }
-        self.refusals.resize(if self.hard { self.utilities.len() } else { 0 }, [0.0; LANES]);
+        let n_refusals = if self.hard { self.utilities.len() } else { 0 };
+        if self.refusals.len() != n_refusals {
+            self.refusals.fit(n_refusals, 0.0);
+        }
     }
 
     /// Takes the shape of the layout.
     fn fit(&mut self) {
         let n_rows = self.layout.agent_starts[self.layout.n_agents()];
-        self.to_members.resize(self.layout.message_starts[self.layout.n_regions()], [0.0; LANES]);
-        self.beliefs.resize(n_rows, [0.0; LANES]);
-        self.next.resize(n_rows, [0.0; LANES]);
-        self.heard.resize(self.layout.widest(), [0.0; LANES]);
-        self.fresh.clear();
-        self.fresh.resize(self.layout.widest(), [FORBIDDEN; LANES]);
+        self.to_members.fit(self.layout.message_starts[self.layout.n_regions()], 0.0);
+        self.beliefs.fit(n_rows, 0.0);
+        self.next.fit(n_rows, 0.0);
+        self.heard.fit(self.layout.widest(), 0.0);
+        self.fresh.fit(self.layout.widest(), FORBIDDEN);
     }
 
     /// One round: every region answers what it heard in the last round. Returns the largest change
@@ -220,17 +228,24 @@ impl Messages {
     }
 
     /// Each agent's best action by its own belief (the action-selection rule).
-    pub(crate) fn decode(&self, row: &mut Vec<f32>, action: &mut Vec<usize>) {
-        action.clear();
-        for agent in 0..self.layout.n_agents() {
-            if self.hard {
-                self.belief(agent, row);
-                action.push(argmax(row));
-            } else {
-                let beliefs = self.beliefs[self.layout.agent(agent)].as_flattened();
-                action.push(argmax(&beliefs[..self.layout.n_actions[agent]]));
-            }
-        }
+    #[inline(always)]
+    pub(crate) fn decode<S: Simd>(&self, simd: S, row: &mut Vec<f32>, action: &mut Vec<usize>) {
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                action.clear();
+                let beliefs = &*self.beliefs;
+                for agent in 0..self.layout.n_agents() {
+                    if self.hard {
+                        self.belief(agent, row);
+                        action.push(argmax(row));
+                    } else {
+                        action.push(first_largest(simd, &beliefs[self.layout.agent(agent)]).0);
+                    }
+                }
+            },
+        );
     }
 }
 

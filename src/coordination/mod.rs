@@ -22,6 +22,7 @@ mod pair_round;
 mod pairs;
 mod problem;
 mod replies;
+mod rows;
 mod small;
 mod solver;
 mod tokens;

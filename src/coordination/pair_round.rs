@@ -4,7 +4,8 @@
 //! asked for while the present one is computed.
 
 use super::FactorTables;
-use super::kernel::{Chunk, LANES, apart, row_max};
+use super::kernel::{Chunk, LANES, apart, chunks_of, row_max};
+use super::layout::Layout;
 use super::messages::{FORBIDDEN, Messages, fill_padding};
 use super::pairs::{fetch, lanes, overrun, pair_in_place, pair_in_registers};
 use pulp::Simd;
@@ -40,14 +41,26 @@ struct Pair {
     start: usize,
 }
 
+/// What one round reads and writes.
+struct Round<'a> {
+    layout: &'a Layout,
+    tables: &'a FactorTables,
+    last_table: &'a [f32],
+    beliefs: &'a [Chunk<f32>],
+    next: &'a mut [Chunk<f32>],
+    to_members: &'a mut [Chunk<f32>],
+    heard: &'a mut [Chunk<f32>],
+    fresh: &'a mut [Chunk<f32>],
+}
+
 impl Messages {
     /// Copies the last table, so that its last row may be read beyond its end.
     pub(super) fn load_last_table(&mut self, tables: &FactorTables) {
         self.last_table.clear();
         if let Some(last) = self.layout.n_regions().checked_sub(1) {
             self.last_table.extend_from_slice(tables.region(last));
-            let Pair { rows: [_, second], n_actions: [_, n], .. } = self.pair(last);
-            let behind = overrun(n, second.len() * LANES);
+            let n = self.layout.member_actions[self.layout.region_places[last] + 1];
+            let behind = overrun(n, chunks_of(n) * LANES);
             self.last_table.resize(self.last_table.len() + behind, 0.0);
         }
     }
@@ -65,35 +78,53 @@ impl Messages {
             #[inline(always)]
             || {
                 self.next.copy_from_slice(&self.utilities);
-                let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
-                let mut mix = Mix::<S> { keep, take, change: simd.splat_f32s(0.0) };
-                let n_regions = self.layout.n_regions();
-                for region in 0..n_regions {
-                    if region + PAIRS_AHEAD < n_regions {
-                        self.fetch_beliefs(simd, region + PAIRS_AHEAD);
-                    }
-                    let pair = self.pair(region);
-                    let widths = pair.rows.each_ref().map(|row| row.len() * LANES / lanes::<S>());
-                    match widths {
-                        [2, 2] => self.exchange::<S, 2>(simd, tables, &pair, &mut mix),
-                        [4, 4] => self.exchange::<S, 4>(simd, tables, &pair, &mut mix),
-                        _ => self.exchange_any(simd, tables, &pair, &mut mix),
-                    }
-                }
+                let mut round = Round {
+                    layout: &self.layout,
+                    tables,
+                    last_table: &self.last_table,
+                    beliefs: &self.beliefs,
+                    next: &mut self.next,
+                    to_members: &mut self.to_members,
+                    heard: &mut self.heard,
+                    fresh: &mut self.fresh,
+                };
+                let change = round.run(simd, damping);
                 std::mem::swap(&mut self.beliefs, &mut self.next);
-                simd.reduce_max_f32s(mix.change)
+                change
             },
         )
+    }
+}
+
+impl Round<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(&mut self, simd: S, damping: f32) -> f32 {
+        let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
+        let mut mix = Mix::<S> { keep, take, change: simd.splat_f32s(0.0) };
+        let n_regions = self.layout.n_regions();
+        for region in 0..n_regions {
+            if region + PAIRS_AHEAD < n_regions {
+                self.fetch_beliefs(simd, region + PAIRS_AHEAD);
+            }
+            let pair = self.pair(region);
+            let per_chunk = LANES / lanes::<S>();
+            match [pair.rows[0].len() * per_chunk, pair.rows[1].len() * per_chunk] {
+                [2, 2] => self.exchange::<S, 2>(simd, &pair, &mut mix),
+                [4, 4] => self.exchange::<S, 4>(simd, &pair, &mut mix),
+                _ => self.exchange_any(simd, &pair, &mut mix),
+            }
+        }
+        simd.reduce_max_f32s(mix.change)
     }
 
     #[inline(always)]
     fn pair(&self, region: usize) -> Pair {
         let place = self.layout.region_places[region];
-        let agents = [self.layout.members[place], self.layout.members[place + 1]];
+        let (first, second) = (self.layout.members[place], self.layout.members[place + 1]);
         Pair {
             region,
-            rows: agents.map(|agent| self.layout.agent(agent)),
-            n_actions: agents.map(|agent| self.layout.n_actions[agent]),
+            rows: [self.layout.agent(first), self.layout.agent(second)],
+            n_actions: [self.layout.n_actions[first], self.layout.n_actions[second]],
             start: self.layout.message_starts[region],
         }
     }
@@ -111,23 +142,17 @@ impl Messages {
 
     /// Both messages of a pair whose rows fill `W` registers.
     #[inline(always)]
-    fn exchange<S: Simd, const W: usize>(
-        &mut self,
-        simd: S,
-        tables: &FactorTables,
-        pair: &Pair,
-        mix: &mut Mix<S>,
-    ) {
+    fn exchange<S: Simd, const W: usize>(&mut self, simd: S, pair: &Pair, mix: &mut Mix<S>) {
         let [first, second] = pair.rows.clone();
         let [n_first, n_second] = pair.n_actions;
         let middle = first.len();
         let (own, other) = self.to_members[pair.start..].split_at_mut(middle);
         let other = &mut other[..middle];
         let heard_first = heard::<S, W>(simd, &self.beliefs[first.clone()], own);
-        registers_mut::<S, W>(&mut self.heard).copy_from_slice(&heard_first);
+        registers_mut::<S, W>(self.heard).copy_from_slice(&heard_first);
         let heard_second = heard::<S, W>(simd, &self.beliefs[second.clone()], other);
         let is_last = pair.region + 1 == self.layout.n_regions();
-        let table = if is_last { &self.last_table } else { tables.regions_from(pair.region) };
+        let table = if is_last { self.last_table } else { self.tables.regions_from(pair.region) };
         let columns = pair_in_registers::<S, W>(
             simd,
             table,
@@ -136,20 +161,14 @@ impl Messages {
             heard_second,
             &mut self.fresh[..middle],
         );
-        let rows = *registers_mut::<S, W>(&mut self.fresh);
+        let rows = *registers_mut::<S, W>(self.fresh);
         mix.pass_on::<W>(simd, rows, n_first, own, &mut self.next[first]);
         mix.pass_on::<W>(simd, columns, n_second, other, &mut self.next[second]);
     }
 
     /// Both messages of a pair with rows of any length.
     #[inline(always)]
-    fn exchange_any<S: Simd>(
-        &mut self,
-        simd: S,
-        tables: &FactorTables,
-        pair: &Pair,
-        mix: &mut Mix<S>,
-    ) {
+    fn exchange_any<S: Simd>(&mut self, simd: S, pair: &Pair, mix: &mut Mix<S>) {
         let [first, second] = pair.rows.clone();
         let [n_first, n_second] = pair.n_actions;
         let middle = first.len();
@@ -161,7 +180,7 @@ impl Messages {
         let (to_first, to_second) = self.fresh.split_at_mut(middle);
         pair_in_place(
             simd,
-            tables.region(pair.region),
+            self.tables.region(pair.region),
             [&heard_first.as_flattened()[..n_first], &heard_second.as_flattened()[..n_second]],
             to_first.as_flattened_mut(),
             &mut to_second.as_flattened_mut()[..n_second],

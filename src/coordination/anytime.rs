@@ -7,9 +7,10 @@
 //! solved exactly instead.
 
 use super::conditional::Conditional;
-use super::local_search::{LocalSearch, View};
+use super::local_search::LocalSearch;
 use super::messages::Messages;
 use super::small::{Enumerate, Small, is_small};
+use super::view::View;
 use super::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! Sequential conditional decoding: fix the agent with the largest margin, condition, repeat.
 
 use super::kernel::{apart, first_largest, largest_but};
-use super::local_search::View;
 use super::messages::fill_padding;
 use super::replies::exchange;
 use super::rows::Rows;
+use super::view::View;
 use pulp::Simd;
 
 /// Buffers of the decoder.

@@ -5,11 +5,10 @@
 
 use super::kernel::{Chunk, LANES, apart, first_largest};
 use super::layout::Layout;
-use super::messages::Messages;
 use super::replies::{add, best_columns, exchange, replace_row, subtract};
 use super::rows::Rows;
 use super::triples::{Triangle, triangles};
-use crate::graph::CoordinationGraph;
+use super::view::View;
 use pulp::Simd;
 
 /// A move must gain more than this share of the payoffs it touches.
@@ -41,32 +40,6 @@ pub(crate) struct LocalSearch {
     pub(crate) best: Rows,
     /// Agents that moved and what they did before, to take moves back.
     pub undo: Vec<(usize, usize)>,
-}
-
-/// The problem as the search sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub graph: &'a CoordinationGraph,
-    pub messages: &'a Messages,
-}
-
-impl<'a> View<'a> {
-    #[inline(always)]
-    fn table(&self, region: usize) -> &'a [f32] {
-        self.messages.tables[self.messages.layout.table(region)].as_flattened()
-    }
-
-    /// The payoffs of one member of a pair, given what the other does, as a padded row.
-    #[inline(always)]
-    pub(crate) fn given(&self, pair: usize, slot: usize, other: usize) -> &'a [Chunk<f32>] {
-        let layout = &self.messages.layout;
-        let width = layout.member_actions[layout.region_places[pair] + slot].div_ceil(LANES);
-        if slot == 0 {
-            &self.messages.turned[layout.turned_starts[pair] + other * width..][..width]
-        } else {
-            &self.messages.tables[layout.table_starts[pair] + other * width..][..width]
-        }
-    }
 }
 
 impl LocalSearch {

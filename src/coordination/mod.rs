@@ -28,6 +28,7 @@ mod solver;
 mod tokens;
 mod triples;
 mod uai;
+mod view;
 
 pub use anytime::{Anytime, AnytimeOptions};
 pub use batch::{Batch, Decision};

@@ -1,8 +1,9 @@
 //! Improving a joint action by changing three mutually coupled agents at once.
 
 use super::kernel::{Chunk, LANES, apart, first_largest, row_max};
-use super::local_search::{LEAST_GAIN, LocalSearch, View};
+use super::local_search::{LEAST_GAIN, LocalSearch};
 use super::replies::{add, best_columns, subtract};
+use super::view::View;
 use pulp::Simd;
 
 /// One agent and the pair it is joined to by two more regions.

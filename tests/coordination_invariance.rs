@@ -17,13 +17,13 @@ fn run(mut solver: impl Coordinator, problem: &Decision) -> (Coordination, Joint
     (solver.coordinate(&problem.0, &problem.1, &mut action), action)
 }
 
-/// Without damping, sums of dyadic payoffs are exact.
+/// Without damping and for few rounds, sums of dyadic payoffs are exact.
 fn undamped() -> MaxSum {
-    MaxSum::new(MaxSumOptions { damping: 0.0, ..MaxSumOptions::default() })
+    MaxSum::new(MaxSumOptions { damping: 0.0, msg_iterations: 4, ..MaxSumOptions::default() })
 }
 
 fn undamped_anytime() -> Anytime {
-    Anytime::new(AnytimeOptions { damping: 0.0, ..AnytimeOptions::default() })
+    Anytime::new(AnytimeOptions { damping: 0.0, msg_iterations: 4, ..AnytimeOptions::default() })
 }
 
 fn exact() -> Exact {
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn adding_constants_changes_nothing(
         case in prop_oneof![cases(), small_cases(), long_cases()],
-        constants in proptest::collection::vec(-8_i8..8, 1..12),
+        constants in proptest::collection::vec(-4_i8..=4, 1..12),
     ) {
         let problem = dyadic(case.build());
         let mut shifted = problem.clone();
@@ -204,27 +204,26 @@ proptest! {
         }
     }
 
-    /// Masking an action is the same as not having it, and no solver chooses it.
+    /// Masking an action is the same as not having it (to the bit where no sum is rounded), and no
+    /// solver chooses it.
     #[test]
     fn masked_actions_might_as_well_not_exist(
         case in prop_oneof![cases(), long_cases()], every in 2_usize..5,
     ) {
-        let mut problem = case.build();
+        let mut problem = dyadic(case.build());
         for agent in 0..problem.0.n_agents() {
             let row = problem.1.agent_mut(agent);
             row.iter_mut().skip(1).step_by(every).for_each(|x| *x = f32::NEG_INFINITY);
         }
         let (small, left) = without_masked(&case, &problem);
-        let (mut masked, mut plain) =
-            (MaxSum::new(MaxSumOptions::default()), MaxSum::new(MaxSumOptions::default()));
+        let (mut masked, mut plain) = (undamped(), undamped());
         let mut action = Vec::new();
         masked.coordinate(&problem.0, &problem.1, &mut action);
         plain.coordinate(&small.0, &small.1, &mut Vec::new());
         for (agent, left) in left.iter().enumerate() {
             let (row, expected) = (masked.beliefs(agent), plain.beliefs(agent));
             for (&a, &y) in left.iter().zip(&expected) {
-                let x = row[a];
-                prop_assert!(x == y || (x - y).abs() < 1e-4, "agent {agent}: {x} and {y}");
+                prop_assert_eq!(row[a], y, "agent {}", agent);
             }
         }
         let mut chosen = vec![("max_sum", action)];

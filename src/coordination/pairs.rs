@@ -19,8 +19,8 @@ fn load<S: Simd>(row: &[f32], at: usize) -> S::f32s {
     S::as_simd_f32s(&row[at..at + lanes::<S>()]).0[0]
 }
 
-/// Asks for what lies this far behind the row at hand, in bytes: two tables of 25 actions.
-const AHEAD: usize = 5120;
+/// Asks for what lies this far behind the row at hand, in bytes: a table and a half of 25 actions.
+const AHEAD: usize = 3840;
 
 /// Bytes that memory delivers together.
 const LINE: usize = 64;
@@ -139,9 +139,9 @@ fn largest_each<S: Simd>(simd: S, mut quad: impl FnMut(usize) -> [S::f32s; 4]) -
 #[inline(always)]
 fn transposed_max(simd: pulp::x86::V4, mut quad: impl FnMut(usize) -> [__m512; 4]) -> __m512 {
     let mut quads = [simd.avx512f._mm512_setzero_ps(); 4];
-    for index in 0..4 {
+    for (index, to) in quads.iter_mut().enumerate() {
         let [x, y, z, w] = quad(index);
-        quads[index] = merge_pairs(simd, merge_numbers(simd, x, y), merge_numbers(simd, z, w));
+        *to = merge_pairs(simd, merge_numbers(simd, x, y), merge_numbers(simd, z, w));
     }
     let (x, y) = (merge_halves(simd, quads[0], quads[1]), merge_halves(simd, quads[2], quads[3]));
     let even = simd.avx512f._mm512_shuffle_f32x4::<0b10_00_10_00>(x, y);

@@ -149,7 +149,7 @@ impl LocalSearch {
 
 /// The payoffs of one agent's actions in a pair, given the other's action.
 #[inline(always)]
-fn slice<'a>(view: View<'a>, pair: usize, agent: usize, action: usize) -> &'a [Chunk<f32>] {
+fn slice(view: View<'_>, pair: usize, agent: usize, action: usize) -> &[Chunk<f32>] {
     let layout = &view.messages.layout;
     let slot = usize::from(layout.members[layout.region_places[pair]] != agent);
     view.given(pair, slot, action)

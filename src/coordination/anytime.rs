@@ -7,9 +7,10 @@
 //! solved exactly instead.
 
 use super::conditional::Conditional;
-use super::local_search::{LocalSearch, View};
+use super::local_search::LocalSearch;
 use super::messages::Messages;
 use super::small::{Enumerate, Small, is_small};
+use super::view::View;
 use super::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,8 @@ pub struct Anytime {
     /// The distinct decodes of the rounds, one after the other, and their values.
     decodes: Vec<usize>,
     values: Vec<(f64, usize)>,
+    /// Where searches started and ended, one joint action after the other.
+    searched: Vec<usize>,
     alternatives: Vec<(f32, usize)>,
     /// Loss of belief, agent and action of the restarts.
     regrets: Vec<(f32, usize, usize)>,
@@ -119,9 +122,11 @@ impl pulp::WithSimd for Run<'_> {
         let mut residual = f32::INFINITY;
         self.solver.decodes.clear();
         self.solver.values.clear();
+        self.solver.searched.clear();
         for _ in 0..self.solver.options.msg_iterations {
             residual = self.solver.messages.iterate(simd, self.tables, self.solver.options.damping);
-            self.solver.messages.decode(&mut self.solver.row, &mut self.solver.candidate);
+            let Anytime { messages, row, candidate, .. } = &mut *self.solver;
+            messages.decode(simd, row, candidate);
             self.remember();
         }
         self.improve(simd);
@@ -133,16 +138,21 @@ impl Run<'_> {
     /// Notes the candidate among the decodes, unless it is there.
     fn remember(&mut self) {
         let Anytime { candidate, decodes, values, .. } = &mut *self.solver;
-        if !candidate.is_empty() && !decodes.chunks_exact(candidate.len()).any(|d| d == candidate) {
-            values.push((self.tables.value(self.graph, candidate), values.len()));
+        if !candidate.is_empty() && !is_among(candidate, decodes) {
+            let value = self.tables.value(self.graph, candidate);
+            values.push((value, values.len()));
             decodes.extend_from_slice(candidate);
-            self.offer();
+            self.keep(value);
         }
     }
 
     /// Keeps the candidate if it is worth more.
     fn offer(&mut self) {
-        let value = self.tables.value(self.graph, &self.solver.candidate);
+        self.keep(self.tables.value(self.graph, &self.solver.candidate));
+    }
+
+    /// Keeps the candidate, which is worth this, if that is more.
+    fn keep(&mut self, value: f64) {
         if value > self.value {
             self.value = value;
             self.action.clone_from(&self.solver.candidate);
@@ -161,14 +171,12 @@ impl Run<'_> {
             let view = View { graph: self.graph, messages };
             if start == 0 {
                 search.fit(view);
-                conditional.decode(view, None, candidate);
+                conditional.fit(simd, view);
+                conditional.decode(simd, view, None, candidate);
             } else {
                 candidate.copy_from_slice(&decodes[values[start - 1].1 * n..][..n]);
             }
-            search.start(simd, view, candidate);
-            search.ascend_pairs(simd, view);
-            candidate.copy_from_slice(&search.action);
-            self.offer();
+            self.search(simd);
         }
         self.restart(simd);
         let Anytime { messages, search, candidate, alternatives, options, .. } = &mut *self.solver;
@@ -212,16 +220,41 @@ impl Run<'_> {
         }
         regrets.sort_unstable_by(order);
         for index in 0..self.solver.regrets.len() {
-            let Anytime { messages, conditional, search, candidate, regrets, .. } =
-                &mut *self.solver;
+            let Anytime { messages, conditional, candidate, regrets, .. } = &mut *self.solver;
             let view = View { graph: self.graph, messages };
-            conditional.decode(view, Some((regrets[index].1, regrets[index].2)), candidate);
-            search.start(simd, view, candidate);
-            search.ascend_pairs(simd, view);
-            candidate.copy_from_slice(&search.action);
-            self.offer();
+            let told = Some((regrets[index].1, regrets[index].2));
+            conditional.decode(simd, view, told, candidate);
+            self.search(simd);
         }
     }
+
+    /// Single and pair moves from the candidate; only once along each path.
+    #[inline(always)]
+    fn search<S: pulp::Simd>(&mut self, simd: S) {
+        let Anytime { messages, search, candidate, searched, .. } = &mut *self.solver;
+        if is_among(candidate, searched) {
+            return;
+        }
+        let view = View { graph: self.graph, messages };
+        search.start(simd, view, candidate);
+        search.ascend(simd, view, None);
+        let known = is_among(&search.action, searched);
+        searched.extend_from_slice(candidate);
+        if known {
+            return;
+        }
+        searched.extend_from_slice(&search.action);
+        search.ascend_pairs(simd, view);
+        searched.extend_from_slice(&search.action);
+        candidate.copy_from_slice(&search.action);
+        self.offer();
+    }
+}
+
+/// Whether a joint action is one of many that lie one after the other.
+#[inline(always)]
+fn is_among(action: &[usize], all: &[usize]) -> bool {
+    all.chunks_exact(action.len().max(1)).any(|other| other == action)
 }
 
 /// Forces each agent to each of its best alternatives until none gains.
@@ -243,9 +276,9 @@ fn kick<S: pulp::Simd>(
         alternatives.clear();
         alternatives
             .extend(scores.iter().enumerate().filter(|(a, _)| *a != now).map(|(a, &s)| (s, a)));
-        alternatives.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
         since += 1;
-        for &(score, to) in alternatives.iter().take(kicks) {
+        for _ in 0..kicks {
+            let Some((score, to)) = take_best(alternatives) else { break };
             search.undo.clear();
             search.set(simd, view, agent, to);
             let gain = score - level + search.ascend(simd, view, Some(agent));
@@ -258,4 +291,12 @@ fn kick<S: pulp::Simd>(
         }
         agent = (agent + 1) % search.action.len();
     }
+}
+
+/// Takes out the first of the best alternatives.
+fn take_best(alternatives: &mut Vec<(f32, usize)>) -> Option<(f32, usize)> {
+    let order = |x: &(f32, usize), y: &(f32, usize)| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1));
+    let places = 0..alternatives.len();
+    let best = places.max_by(|&x, &y| order(&alternatives[x], &alternatives[y]))?;
+    Some(alternatives.swap_remove(best))
 }

@@ -1,7 +1,7 @@
 //! Reads `.fgq.gz`: gzip of one line of JSON (`dom`, `scopes`, `scale`) and little-endian `i16`
 //! tables in the order of the scopes, the last variable running fastest; payoff = integer / scale.
 
-use super::problem::{MAX_ENTRIES, Problem, table_size};
+use super::problem::{MAX_ENTRIES, MAX_VALUES, Problem, table_size};
 use crate::error::{Error, Result};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// The longest header line that is read.
-const MAX_HEADER: u64 = 16 << 20;
+const MAX_HEADER: u64 = 4 << 20;
 
 #[derive(Deserialize)]
 struct Header {
@@ -61,8 +61,8 @@ fn check(path: &Path, header: &Header) -> Result<usize> {
     if header.dom.is_empty() || header.dom.contains(&0) {
         return refuse("`dom` must hold one positive action count per variable".into());
     }
-    if header.dom.iter().any(|&n| n > MAX_ENTRIES / header.dom.len()) {
-        return refuse(format!("the variables have more than {MAX_ENTRIES} values"));
+    if header.dom.iter().any(|&n| n > MAX_VALUES.min(MAX_ENTRIES / header.dom.len())) {
+        return refuse("the variables have too many values".into());
     }
     let mut total = 0;
     for scope in &header.scopes {
@@ -70,6 +70,10 @@ fn check(path: &Path, header: &Header) -> Result<usize> {
             return refuse(format!(
                 "scope {scope:?} names variable {variable}, which is not declared"
             ));
+        }
+        let is_new = |(at, variable): (usize, &usize)| !scope[..at].contains(variable);
+        if scope.is_empty() || !scope.iter().enumerate().all(is_new) {
+            return refuse(format!("scope {scope:?} must name distinct variables"));
         }
         total += table_size(path, Some(1), &header.dom, scope)?;
         if total > MAX_ENTRIES {

@@ -6,6 +6,7 @@
 //! the operations are the same everywhere, so every machine computes the same bits.
 
 use pulp::{Simd, WithSimd};
+use std::any::Any;
 use std::ops::{Add, Mul, Sub};
 
 /// Numbers that are processed together: whole registers of every instruction set, up to the
@@ -115,17 +116,77 @@ pub(crate) fn row_max<S: Simd, T: Number>(simd: S, row: &[Chunk<T>]) -> T {
     T::largest(simd, best.fold(lowest, |best, &x| T::max(simd, x, best)))
 }
 
-/// The smallest of many numbers; `f32::INFINITY` of none.
+/// The numbers of the lanes.
+const LANE: Chunk<f32> =
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
+
+/// The first of the largest numbers of a row that is padded with minus infinity, and how large.
 #[inline(always)]
-pub(crate) fn lowest(numbers: &[f32]) -> f32 {
-    let (chunks, rest) = numbers.as_chunks::<{ 4 * LANES }>();
-    let mut lowest = [f32::INFINITY; 4 * LANES];
-    for chunk in chunks {
-        for lane in 0..4 * LANES {
-            lowest[lane] = if chunk[lane] < lowest[lane] { chunk[lane] } else { lowest[lane] };
+pub(crate) fn first_largest<S: Simd>(simd: S, row: &[Chunk<f32>]) -> (usize, f32) {
+    let largest = row_max(simd, row);
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(simd), Ok(&[x, y])) =
+        ((&simd as &dyn Any).downcast_ref::<pulp::x86::V4>(), <&[Chunk<f32>; 2]>::try_from(row))
+    {
+        let wanted = simd.avx512f._mm512_set1_ps(largest);
+        let low = simd.avx512f._mm512_cmpeq_ps_mask(pulp::cast(x), wanted);
+        let high = simd.avx512f._mm512_cmpeq_ps_mask(pulp::cast(y), wanted);
+        let place = (u32::from(high) << LANES | u32::from(low)).trailing_zeros();
+        return (if place < u32::BITS { place as usize } else { 0 }, largest);
+    }
+    let wanted = simd.splat_f32s(largest);
+    let nowhere = simd.splat_f32s(f32::INFINITY);
+    let mut first = nowhere;
+    for (index, chunk) in row.iter().enumerate() {
+        let start = simd.splat_f32s((index * LANES) as f32);
+        for (&x, &lane) in S::as_simd_f32s(chunk).0.iter().zip(S::as_simd_f32s(&LANE).0) {
+            let place = simd.add_f32s(lane, start);
+            let place = simd.select_f32s(simd.equal_f32s(x, wanted), place, nowhere);
+            first = simd.min_f32s(place, first);
         }
     }
-    lowest.iter().chain(rest).fold(f32::INFINITY, |low, &x| if x < low { x } else { low })
+    let first = simd.reduce_min_f32s(first);
+    (if first.is_finite() { first as usize } else { 0 }, largest)
+}
+
+/// The largest number of a row of whole chunks, but for one place.
+#[inline(always)]
+pub(crate) fn largest_but<S: Simd>(simd: S, row: &[Chunk<f32>], place: usize) -> f32 {
+    let lowest = simd.splat_f32s(f32::NEG_INFINITY);
+    let mut best = lowest;
+    for (index, chunk) in row.iter().enumerate() {
+        let place = simd.splat_f32s(place as f32 - (index * LANES) as f32);
+        for (&x, &lane) in S::as_simd_f32s(chunk).0.iter().zip(S::as_simd_f32s(&LANE).0) {
+            let x = simd.select_f32s(simd.equal_f32s(lane, place), lowest, x);
+            best = simd.max_f32s(x, best);
+        }
+    }
+    simd.reduce_max_f32s(best)
+}
+
+/// The smallest of many numbers, compiled for each instruction set; `f32::INFINITY` of none.
+pub(crate) struct Lowest<'a> {
+    pub numbers: &'a [f32],
+}
+
+impl WithSimd for Lowest<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let (registers, rest) = S::as_simd_f32s(self.numbers);
+        let (fours, single) = registers.as_chunks::<4>();
+        let mut lowest = [simd.splat_f32s(f32::INFINITY); 4];
+        for four in fours {
+            for w in 0..4 {
+                lowest[w] = simd.min_f32s(four[w], lowest[w]);
+            }
+        }
+        let lowest = lowest.iter().chain(single).map(|&x| simd.reduce_min_f32s(x));
+        lowest
+            .chain(rest.iter().copied())
+            .fold(f32::INFINITY, |low, x| if x < low { x } else { low })
+    }
 }
 
 /// Both messages of a pair whose second row fills `W` registers.

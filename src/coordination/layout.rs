@@ -2,6 +2,7 @@
 
 use super::FactorTables;
 use super::kernel::{Chunk, LANES, chunks_of};
+use super::rows::Rows;
 use crate::graph::CoordinationGraph;
 
 /// Positions, in chunks, of every agent's row, every region's table and every message.
@@ -13,6 +14,8 @@ pub(crate) struct Layout {
     pub agent_starts: Vec<usize>,
     /// First chunk of each region's table, and the end.
     pub table_starts: Vec<usize>,
+    /// First chunk of each pair's turned table, and the end; other regions have none.
+    pub turned_starts: Vec<usize>,
     /// First place of each region, and the end; a place is one seat of an agent in a region.
     pub region_places: Vec<usize>,
     /// Agent of each place.
@@ -30,7 +33,12 @@ pub(crate) struct Layout {
 impl Layout {
     /// Takes the shape of a graph; allocates nothing once its buffers have grown.
     pub(crate) fn fit(&mut self, graph: &CoordinationGraph, n_actions: &[usize]) {
-        for starts in [&mut self.agent_starts, &mut self.table_starts, &mut self.message_starts] {
+        for starts in [
+            &mut self.agent_starts,
+            &mut self.table_starts,
+            &mut self.turned_starts,
+            &mut self.message_starts,
+        ] {
             starts.clear();
             starts.push(0);
         }
@@ -73,6 +81,7 @@ impl Layout {
         self.n_actions.clone_from(&other.n_actions);
         self.agent_starts.clone_from(&other.agent_starts);
         self.table_starts.clone_from(&other.table_starts);
+        self.turned_starts.clone_from(&other.turned_starts);
         self.region_places.clone_from(&other.region_places);
         self.members.clone_from(&other.members);
         self.member_actions.clone_from(&other.member_actions);
@@ -96,6 +105,11 @@ impl Layout {
         self.region_places.push(self.members.len());
         self.message_starts.push(self.message_starts[self.message_starts.len() - 1] + offset);
         self.table_starts.push(self.table_starts[self.table_starts.len() - 1] + rows);
+        let turned = match *members {
+            [first, second] => self.n_actions[second] * chunks_of(self.n_actions[first]),
+            _ => 0,
+        };
+        self.turned_starts.push(self.turned_starts[self.turned_starts.len() - 1] + turned);
     }
 
     fn push_strides(&mut self, members: &[usize]) {
@@ -141,26 +155,83 @@ impl Layout {
         self.message_starts[region]..self.message_starts[region + 1]
     }
 
+    /// The chunks of the rows of two agents.
+    #[inline(always)]
+    pub(crate) fn widths(&self, i: usize, j: usize) -> [usize; 2] {
+        [self.agent(i).len(), self.agent(j).len()]
+    }
+
+    /// Whether a region joins two agents.
+    #[inline]
+    pub(crate) fn is_pair(&self, region: usize) -> bool {
+        self.region_places[region + 1] - self.region_places[region] == 2
+    }
+
     /// Chunks of the widest region's messages.
     pub(crate) fn widest(&self) -> usize {
         self.message_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
-    /// Copies utilities into padded rows.
-    pub(crate) fn load_agents(&self, tables: &FactorTables, padded: &mut Vec<Chunk<f32>>) {
-        padded.resize(self.agent_starts[self.n_agents()], [0.0; LANES]);
+    /// Copies utilities into rows padded with minus infinity.
+    pub(crate) fn load_agents(&self, tables: &FactorTables, padded: &mut Rows) {
+        fit(padded, self.agent_starts[self.n_agents()]);
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
-            pad(row, row.len(), 0.0, &mut padded[self.agent(agent)]);
+            pad(row, row.len(), f32::NEG_INFINITY, &mut padded[self.agent(agent)]);
         }
     }
 
     /// Copies tables into padded rows.
-    pub(crate) fn load_regions(&self, tables: &FactorTables, padded: &mut Vec<Chunk<f32>>) {
-        padded.resize(self.table_starts[self.n_regions()], [0.0; LANES]);
+    pub(crate) fn load_regions(&self, tables: &FactorTables, padded: &mut Rows) {
+        fit(padded, self.table_starts[self.n_regions()]);
+        let padded = &mut **padded;
         for region in 0..self.n_regions() {
             let width = self.member_actions[self.region_places[region + 1] - 1];
-            pad(tables.region(region), width, f32::NEG_INFINITY, &mut padded[self.table(region)]);
+            pad(tables.region(region), width, 0.0, &mut padded[self.table(region)]);
+        }
+    }
+
+    /// Copies the tables of pairs into padded columns.
+    pub(crate) fn load_turned(&self, tables: &FactorTables, padded: &mut Rows) {
+        fit(padded, self.turned_starts[self.n_regions()]);
+        let padded = &mut **padded;
+        for region in (0..self.n_regions()).filter(|&region| self.is_pair(region)) {
+            let n = self.member_actions[self.region_places[region] + 1];
+            let columns = &mut padded[self.turned_starts[region]..self.turned_starts[region + 1]];
+            turn(tables.region(region), n, columns);
+        }
+    }
+}
+
+fn fit(rows: &mut Rows, n_chunks: usize) {
+    if rows.len() != n_chunks {
+        rows.fit(n_chunks, 0.0);
+    }
+}
+
+/// Numbers that are turned together, four rows at a time.
+const BLOCK: usize = 4;
+
+/// Copies the columns of rows of `n` numbers into whole chunks; the rest of them is 0.
+fn turn(from: &[f32], n: usize, to: &mut [Chunk<f32>]) {
+    let (n_rows, stride) = (from.len() / n, to.len() / n * LANES);
+    let to = to.as_flattened_mut();
+    if n.min(n_rows) < BLOCK {
+        for (entry, &x) in from.iter().enumerate() {
+            to[entry % n * stride + entry / n] = x;
+        }
+        return;
+    }
+    // The last blocks overlap the ones before them.
+    let starts = |n: usize| (0..n).step_by(BLOCK).map(move |at| at.min(n - BLOCK));
+    for a in starts(n_rows) {
+        let rows: [&[f32]; BLOCK] = std::array::from_fn(|row| &from[(a + row) * n..][..n]);
+        for b in starts(n) {
+            let block = rows.map(|row| [row[b], row[b + 1], row[b + 2], row[b + 3]]);
+            for column in 0..BLOCK {
+                let to = &mut to[(b + column) * stride + a..][..BLOCK];
+                to.copy_from_slice(&block.map(|row| row[column]));
+            }
         }
     }
 }

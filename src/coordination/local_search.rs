@@ -3,13 +3,12 @@
 //! Keeps, for every agent, the payoff of each of its actions given what the others do:
 //! `s_i(a) = u_i(a) + Σ_{R∋i} Q_R(a, a_{R∖i})`.
 
-use super::kernel::{Chunk, LANES, apart};
+use super::kernel::{Chunk, LANES, apart, first_largest};
 use super::layout::Layout;
-use super::messages::Messages;
-use super::replies::{best_columns, replace_row};
+use super::replies::{add, best_columns, exchange, replace_row, subtract};
+use super::rows::Rows;
 use super::triples::{Triangle, triangles};
-use crate::argmax::argmax;
-use crate::graph::CoordinationGraph;
+use super::view::View;
 use pulp::Simd;
 
 /// A move must gain more than this share of the payoffs it touches.
@@ -19,7 +18,7 @@ pub(crate) const LEAST_GAIN: f32 = 1e-5;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalSearch {
     pub action: Vec<usize>,
-    scores: Vec<Chunk<f32>>,
+    scores: Rows,
     /// Index of the current entry in each region's padded table.
     entries: Vec<usize>,
     /// Regions whose two agents share no other region: their pair moves are exact.
@@ -33,28 +32,14 @@ pub(crate) struct LocalSearch {
     pending: Vec<usize>,
     is_pending: Vec<bool>,
     pub(crate) triangles: Vec<Triangle>,
-    pub(crate) first: Vec<Chunk<f32>>,
-    pub(crate) second: Vec<Chunk<f32>>,
-    pub(crate) third: Vec<f32>,
-    pub(crate) given_first: Vec<Chunk<f32>>,
-    pub(crate) given_second: Vec<Chunk<f32>>,
-    pub(crate) best: Vec<Chunk<f32>>,
+    pub(crate) first: Rows,
+    pub(crate) second: Rows,
+    pub(crate) third: Rows,
+    pub(crate) given_first: Rows,
+    pub(crate) given_second: Rows,
+    pub(crate) best: Rows,
     /// Agents that moved and what they did before, to take moves back.
     pub undo: Vec<(usize, usize)>,
-}
-
-/// The problem as the search sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub graph: &'a CoordinationGraph,
-    pub messages: &'a Messages,
-}
-
-impl View<'_> {
-    #[inline(always)]
-    fn table(&self, region: usize) -> &[f32] {
-        self.messages.tables[self.messages.layout.table(region)].as_flattened()
-    }
 }
 
 impl LocalSearch {
@@ -74,19 +59,18 @@ impl LocalSearch {
             }
             _ => false,
         }));
-        self.scores.clear();
-        self.scores.resize(layout.agent_starts[layout.n_agents()], [0.0; LANES]);
+        self.scores.fit(layout.agent_starts[layout.n_agents()], 0.0);
         let widest = layout.n_actions.iter().map(|n| n.div_ceil(LANES)).max().unwrap_or(0);
         triangles(view, &self.simple_pairs, &mut self.triangles);
         for buffer in [
             &mut self.first,
             &mut self.second,
+            &mut self.third,
             &mut self.given_first,
             &mut self.given_second,
             &mut self.best,
         ] {
-            buffer.clear();
-            buffer.resize(widest, [0.0; LANES]);
+            buffer.fit(widest, 0.0);
         }
         self.entries.resize(layout.n_regions(), 0);
         self.is_pending.resize(layout.n_agents(), false);
@@ -120,7 +104,7 @@ impl LocalSearch {
                 self.scores.copy_from_slice(&view.messages.utilities);
                 for region in 0..layout.n_regions() {
                     for place in layout.places(region) {
-                        self.add_row(view, region, place);
+                        self.add_row(simd, view, region, place);
                     }
                 }
             },
@@ -129,17 +113,20 @@ impl LocalSearch {
 
     /// Adds the row of a region's table along one member to that member's scores.
     #[inline(always)]
-    fn add_row(&mut self, view: View, region: usize, place: usize) {
+    fn add_row<S: Simd>(&mut self, simd: S, view: View, region: usize, place: usize) {
         let layout = &view.messages.layout;
         let (agent, stride) = (layout.members[place], layout.strides[place]);
-        let n = layout.member_actions[place];
-        let row = &view.table(region)[self.entries[region] - self.action[agent] * stride..];
-        let scores = &mut self.scores[layout.agent(agent)].as_flattened_mut()[..n];
-        if stride == 1 {
-            scores.iter_mut().zip(row).for_each(|(score, &x)| *score += x);
-        } else {
-            scores.iter_mut().zip(row.iter().step_by(stride)).for_each(|(score, &x)| *score += x);
+        let scores = &mut self.scores[layout.agent(agent)];
+        if layout.is_pair(region) {
+            let start = layout.region_places[region];
+            let other = layout.members[2 * start + 1 - place];
+            let row = view.given(region, place - start, self.action[other]);
+            add(simd, scores, row);
+            return;
         }
+        let row = &view.table(region)[self.entries[region] - self.action[agent] * stride..];
+        let scores = &mut scores.as_flattened_mut()[..layout.member_actions[place]];
+        scores.iter_mut().zip(row.iter().step_by(stride)).for_each(|(score, &x)| *score += x);
     }
 
     /// Computes one agent's scores anew, without one region if told.
@@ -154,7 +141,7 @@ impl LocalSearch {
                 for seat in view.graph.seats_of(agent) {
                     if Some(seat.region) != without {
                         let place = view.messages.layout.region_places[seat.region] + seat.slot;
-                        self.add_row(view, seat.region, place);
+                        self.add_row(simd, view, seat.region, place);
                     }
                 }
             },
@@ -163,10 +150,16 @@ impl LocalSearch {
 
     /// What the agent's best action would gain alone, and that action.
     #[inline(always)]
-    pub(crate) fn best_reply(&self, layout: &Layout, agent: usize) -> (f32, usize) {
-        let scores = self.scores(layout, agent);
-        let best = argmax(scores);
-        (scores[best] - scores[self.action[agent]], best)
+    fn best_reply<S: Simd>(&self, simd: S, layout: &Layout, agent: usize) -> (f32, usize) {
+        let scores = &self.scores[layout.agent(agent)];
+        let (best, score) = first_largest(simd, scores);
+        (score - scores.as_flattened()[self.action[agent]], best)
+    }
+
+    /// The padded row of [`Self::scores`].
+    #[inline(always)]
+    pub(crate) fn score_row(&self, layout: &Layout, agent: usize) -> &[Chunk<f32>] {
+        &self.scores[layout.agent(agent)]
     }
 
     /// Payoff of each action of an agent, given the others.
@@ -206,11 +199,17 @@ impl LocalSearch {
                         if view.messages.hard {
                             continue;
                         }
+                        let scores = &mut self.scores[layout.agent(other)];
+                        if layout.is_pair(seat.region) {
+                            let from = view.given(seat.region, 1 - seat.slot, from);
+                            let to = view.given(seat.region, 1 - seat.slot, to);
+                            exchange(simd, scores, from, to);
+                            continue;
+                        }
                         let stride = layout.strides[place];
                         let back = self.action[other] * stride;
                         let table = view.table(seat.region);
-                        let n = layout.member_actions[place];
-                        let scores = &mut self.scores[layout.agent(other)].as_flattened_mut()[..n];
+                        let scores = &mut scores.as_flattened_mut()[..layout.member_actions[place]];
                         replace_row(scores, &table[old - back..], &table[new - back..], stride);
                     }
                 }
@@ -260,7 +259,7 @@ impl LocalSearch {
                     if frozen == Some(agent) {
                         continue;
                     }
-                    let (gain, to) = self.best_reply(layout, agent);
+                    let (gain, to) = self.best_reply(simd, layout, agent);
                     if gain > self.least(layout, agent, to) {
                         self.set(simd, view, agent, to);
                         total += gain;
@@ -312,23 +311,21 @@ impl LocalSearch {
                 }
                 self.checked[region] = self.clock + 1;
                 self.scores_without(simd, view, region, i, j);
-                let (n_first, n_second) = (layout.n_actions[i], layout.n_actions[j]);
-                let width = n_second.div_ceil(LANES);
+                let widths = layout.widths(i, j);
                 let table = &view.messages.tables[layout.table(region)];
-                best_columns(simd, table, &self.first, &mut self.best[..width]);
+                let best = &mut self.best[..widths[1]];
+                best_columns(simd, table, &self.first, best);
+                add(simd, best, &self.second[..widths[1]]);
+                let (b, value) = first_largest(simd, best);
                 let (first, second) = (self.first.as_flattened(), self.second.as_flattened());
-                let best = self.best[..width].as_flattened_mut();
-                best.iter_mut().zip(second).for_each(|(best, &y)| *best += y);
-                let b = argmax(&best[..n_second]);
-                let (value, stride) = (best[b], width * LANES);
                 let (a_now, b_now) = (self.action[i], self.action[j]);
-                let table = table.as_flattened();
-                let now = table[a_now * stride + b_now] + first[a_now] + second[b_now];
+                let now = table.as_flattened()[a_now * widths[1] * LANES + b_now]
+                    + first[a_now]
+                    + second[b_now];
                 let gain = value - now;
                 if gain > LEAST_GAIN * (1.0 + now.abs()) {
-                    let value = |a: usize| table[a * stride + b] + first[a];
-                    let a = (1..n_first)
-                        .fold(0, |best, a| if value(a) > value(best) { a } else { best });
+                    add(simd, &mut self.first[..widths[0]], view.given(region, 0, b));
+                    let (a, _) = first_largest(simd, &self.first[..widths[0]]);
                     self.set(simd, view, i, a);
                     self.set(simd, view, j, b);
                     return gain;
@@ -349,9 +346,6 @@ impl LocalSearch {
         j: usize,
     ) {
         let layout = &view.messages.layout;
-        let table = view.table(region);
-        let entry = self.entries[region];
-        let stride = layout.strides[layout.region_places[region]];
         if view.messages.hard {
             self.rescore(simd, view, i, Some(region));
             self.rescore(simd, view, j, Some(region));
@@ -364,12 +358,10 @@ impl LocalSearch {
             self.rescore(simd, view, j, None);
             return;
         }
-        let first = &mut self.first.as_flattened_mut()[..layout.n_actions[i]];
-        let column = table[entry - self.action[i] * stride..].iter().step_by(stride);
-        first.iter_mut().zip(column).for_each(|(x, &q)| *x -= q);
-        let second = &mut self.second.as_flattened_mut()[..layout.n_actions[j]];
-        let row = &table[entry - self.action[j]..];
-        second.iter_mut().zip(row).for_each(|(y, &q)| *y -= q);
+        let widths = layout.widths(i, j);
+        let first = &mut self.first[..widths[0]];
+        subtract(simd, first, view.given(region, 0, self.action[j]));
+        subtract(simd, &mut self.second[..widths[1]], view.given(region, 1, self.action[i]));
     }
 
     #[inline(always)]

@@ -107,9 +107,8 @@ impl Coordinator for MaxSum {
     ) -> Coordination {
         let MaxSumOptions { tolerance, warm_start, .. } = self.options;
         self.messages.load(graph, tables, warm_start, false);
-        let rounds = Rounds { messages: &mut self.messages, tables, options: self.options };
+        let rounds = Rounds { solver: self, tables, action };
         let (residual, iterations) = pulp::Arch::new().dispatch(rounds);
-        self.messages.decode(&mut self.row, action);
         Coordination {
             value: tables.value(graph, action),
             upper_bound: f64::INFINITY,
@@ -120,11 +119,11 @@ impl Coordinator for MaxSum {
     }
 }
 
-/// The rounds of one call, compiled for each instruction set.
+/// The rounds of one call and their decode, compiled for each instruction set.
 struct Rounds<'a> {
-    messages: &'a mut Messages,
+    solver: &'a mut MaxSum,
     tables: &'a FactorTables,
-    options: MaxSumOptions,
+    action: &'a mut JointAction,
 }
 
 impl pulp::WithSimd for Rounds<'_> {
@@ -132,16 +131,18 @@ impl pulp::WithSimd for Rounds<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> (f32, usize) {
-        let MaxSumOptions { msg_iterations, damping, tolerance, .. } = self.options;
-        self.messages.gather();
-        let mut residual = f32::INFINITY;
-        for iteration in 1..=msg_iterations {
-            residual = self.messages.iterate(simd, self.tables, damping);
-            if residual <= tolerance && tolerance > 0.0 {
-                return (residual, iteration);
+        let MaxSum { options, messages, row } = self.solver;
+        messages.gather();
+        let (mut residual, mut iterations) = (f32::INFINITY, 0);
+        while iterations < options.msg_iterations {
+            residual = messages.iterate(simd, self.tables, options.damping);
+            iterations += 1;
+            if residual <= options.tolerance && options.tolerance > 0.0 {
+                break;
             }
         }
-        (residual, msg_iterations)
+        messages.decode(simd, row, self.action);
+        (residual, iterations)
     }
 }
 

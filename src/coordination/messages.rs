@@ -4,33 +4,35 @@
 //! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
 
 use super::FactorTables;
-use super::kernel::{Chunk, LANES, apart, larger, region_messages, row_max, zip};
+use super::kernel::{Chunk, LANES, apart, first_largest, larger, region_messages, row_max, zip};
 use super::layout::Layout;
-use super::pairs::pair_in_place;
+use super::rows::Rows;
 use crate::argmax::argmax;
 use crate::graph::CoordinationGraph;
 use pulp::Simd;
 
-const FORBIDDEN: f32 = f32::NEG_INFINITY;
+pub(super) const FORBIDDEN: f32 = f32::NEG_INFINITY;
 
 /// Messages of every region to its members, and the buffers to iterate them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Messages {
     pub layout: Layout,
-    pub utilities: Vec<Chunk<f32>>,
+    pub utilities: Rows,
     /// Padded tables; up to date if asked for at [`Self::load`] or if `!direct`.
-    pub tables: Vec<Chunk<f32>>,
-    pub to_members: Vec<Chunk<f32>>,
+    pub tables: Rows,
+    /// The tables of pairs by columns; up to date if asked for.
+    pub turned: Rows,
+    pub to_members: Rows,
     /// Utility plus all finite messages, per agent and action.
-    pub beliefs: Vec<Chunk<f32>>,
+    pub beliefs: Rows,
     /// How many messages forbid the action; only kept when some payoff is minus infinity.
-    refusals: Vec<Chunk<f32>>,
+    refusals: Rows,
     /// The beliefs of the round that is being computed.
-    next: Vec<Chunk<f32>>,
-    /// All bits set where an agent has an action, none in the padding.
-    valid: Vec<Chunk<f32>>,
-    heard: Vec<Chunk<f32>>,
-    fresh: Vec<Chunk<f32>>,
+    pub(super) next: Rows,
+    pub(super) heard: Rows,
+    pub(super) fresh: Rows,
+    /// The last table of long pairs, followed by what a register may read behind it.
+    pub(super) last_table: Vec<f32>,
     pub hard: bool,
     /// Every region is a pair with long rows and nothing is forbidden: tables are read in place.
     direct: bool,
@@ -57,27 +59,29 @@ impl Messages {
         if padded || !self.direct {
             self.layout.load_regions(tables, &mut self.tables);
         }
+        if padded {
+            self.layout.load_turned(tables, &mut self.turned);
+        }
+        if self.direct {
+            self.load_last_table(tables);
+        }
         if !warm || !same {
             self.to_members.fill([0.0; LANES]);
         }
-        self.refusals.resize(if self.hard { self.utilities.len() } else { 0 }, [0.0; LANES]);
+        let n_refusals = if self.hard { self.utilities.len() } else { 0 };
+        if self.refusals.len() != n_refusals {
+            self.refusals.fit(n_refusals, 0.0);
+        }
     }
 
     /// Takes the shape of the layout.
     fn fit(&mut self) {
         let n_rows = self.layout.agent_starts[self.layout.n_agents()];
-        self.to_members.resize(self.layout.message_starts[self.layout.n_regions()], [0.0; LANES]);
-        self.beliefs.resize(n_rows, [0.0; LANES]);
-        self.next.resize(n_rows, [0.0; LANES]);
-        self.valid.clear();
-        self.valid.resize(n_rows, [0.0; LANES]);
-        for agent in 0..self.layout.n_agents() {
-            let row = self.valid[self.layout.agent(agent)].as_flattened_mut();
-            row[..self.layout.n_actions[agent]].fill(f32::from_bits(u32::MAX));
-        }
-        self.heard.resize(self.layout.widest(), [0.0; LANES]);
-        self.fresh.clear();
-        self.fresh.resize(self.layout.widest(), [FORBIDDEN; LANES]);
+        self.to_members.fit(self.layout.message_starts[self.layout.n_regions()], 0.0);
+        self.beliefs.fit(n_rows, 0.0);
+        self.next.fit(n_rows, 0.0);
+        self.heard.fit(self.layout.widest(), 0.0);
+        self.fresh.fit(self.layout.widest(), FORBIDDEN);
     }
 
     /// One round: every region answers what it heard in the last round. Returns the largest change
@@ -107,55 +111,6 @@ impl Messages {
                 }
                 self.gather();
                 residual
-            },
-        )
-    }
-
-    /// [`Self::iterate`] for pairs with long rows and nothing forbidden.
-    #[inline(always)]
-    fn iterate_pairs<S: Simd>(&mut self, simd: S, tables: &FactorTables, damping: f32) -> f32 {
-        apart(
-            simd,
-            #[inline(always)]
-            || {
-                let mut change = simd.splat_f32s(0.0);
-                self.next.copy_from_slice(&self.utilities);
-                for region in 0..self.layout.n_regions() {
-                    let (place, start) =
-                        (self.layout.region_places[region], self.layout.message_starts[region]);
-                    let agents = [0, 1].map(|slot| self.layout.members[place + slot]);
-                    let [first, second] = agents.map(|agent| self.layout.agent(agent));
-                    let [n_first, n_second] = agents.map(|agent| self.layout.n_actions[agent]);
-                    let middle = first.len();
-                    let (own, other) = self.to_members[start..].split_at_mut(middle);
-                    let other = &mut other[..second.len()];
-                    let (heard_first, heard_second) = self.heard.split_at_mut(middle);
-                    subtract(simd, &self.beliefs[first.clone()], own, heard_first);
-                    subtract(simd, &self.beliefs[second.clone()], other, heard_second);
-                    let (to_first, to_second) = self.fresh.split_at_mut(middle);
-                    let heard = [
-                        &heard_first.as_flattened()[..n_first],
-                        &heard_second.as_flattened()[..n_second],
-                    ];
-                    pair_in_place(
-                        simd,
-                        tables.region(region),
-                        heard,
-                        to_first.as_flattened_mut(),
-                        &mut to_second.as_flattened_mut()[..n_second],
-                    );
-                    let next = &mut self.next[first.clone()];
-                    let fresh = &to_first[..middle];
-                    change = pass_on(simd, fresh, damping, &self.valid[first], own, next, change);
-                    let next = &mut self.next[second.clone()];
-                    // What an earlier region with longer rows may have left behind.
-                    fill_padding(&mut to_second[..second.len()], n_second, FORBIDDEN);
-                    let fresh = &to_second[..second.len()];
-                    change =
-                        pass_on(simd, fresh, damping, &self.valid[second], other, next, change);
-                }
-                std::mem::swap(&mut self.beliefs, &mut self.next);
-                simd.reduce_max_f32s(change)
             },
         )
     }
@@ -273,68 +228,36 @@ impl Messages {
     }
 
     /// Each agent's best action by its own belief (the action-selection rule).
-    pub(crate) fn decode(&self, row: &mut Vec<f32>, action: &mut Vec<usize>) {
-        action.clear();
-        for agent in 0..self.layout.n_agents() {
-            if self.hard {
-                self.belief(agent, row);
-                action.push(argmax(row));
-            } else {
-                let beliefs = self.beliefs[self.layout.agent(agent)].as_flattened();
-                action.push(argmax(&beliefs[..self.layout.n_actions[agent]]));
-            }
-        }
+    #[inline(always)]
+    pub(crate) fn decode<S: Simd>(&self, simd: S, row: &mut Vec<f32>, action: &mut Vec<usize>) {
+        apart(
+            simd,
+            #[inline(always)]
+            || {
+                action.clear();
+                let beliefs = &*self.beliefs;
+                for agent in 0..self.layout.n_agents() {
+                    if self.hard {
+                        self.belief(agent, row);
+                        action.push(argmax(row));
+                    } else {
+                        action.push(first_largest(simd, &beliefs[self.layout.agent(agent)]).0);
+                    }
+                }
+            },
+        );
     }
 }
 
 /// Writes what lies behind the `n` numbers of a row; lane by lane, unlike a `fill` of unknown length.
 #[inline(always)]
-fn fill_padding(row: &mut [Chunk<f32>], n: usize, value: f32) {
+pub(super) fn fill_padding(row: &mut [Chunk<f32>], n: usize, value: f32) {
     let whole = row.len().saturating_sub(1) * LANES;
     if let Some(last) = row.last_mut() {
         for (lane, x) in last.iter_mut().enumerate() {
             *x = if whole + lane < n { *x } else { value };
         }
     }
-}
-
-/// `to = x - y`.
-#[inline(always)]
-fn subtract<S: Simd>(simd: S, x: &[Chunk<f32>], y: &[Chunk<f32>], to: &mut [Chunk<f32>]) {
-    let to = S::as_mut_simd_f32s(to.as_flattened_mut()).0;
-    let x = S::as_simd_f32s(x.as_flattened()).0;
-    for ((to, &x), &y) in to.iter_mut().zip(x).zip(S::as_simd_f32s(y.as_flattened()).0) {
-        *to = simd.sub_f32s(x, y);
-    }
-}
-
-/// [`damp`] of a whole row, which is then added to the next beliefs; the padding of the message
-/// stays 0. Returns the larger of each lane's change and `change`.
-#[inline(always)]
-fn pass_on<S: Simd>(
-    simd: S,
-    fresh: &[Chunk<f32>],
-    damping: f32,
-    valid: &[Chunk<f32>],
-    message: &mut [Chunk<f32>],
-    next: &mut [Chunk<f32>],
-    mut change: S::f32s,
-) -> S::f32s {
-    let shift = simd.splat_f32s(row_max(simd, fresh));
-    let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
-    let rows = S::as_simd_f32s(fresh.as_flattened()).0.iter();
-    let rows = rows.zip(S::as_simd_f32s(valid.as_flattened()).0);
-    let rows = rows.zip(S::as_mut_simd_f32s(message.as_flattened_mut()).0);
-    for (((&fresh, &valid), old), next) in rows.zip(S::as_mut_simd_f32s(next.as_flattened_mut()).0)
-    {
-        let taken = simd.mul_f32s(take, simd.sub_f32s(fresh, shift));
-        let new = simd.add_f32s(taken, simd.mul_f32s(keep, *old));
-        let new = simd.and_f32s(new, valid);
-        change = simd.max_f32s(simd.abs_f32s(simd.sub_f32s(new, *old)), change);
-        *old = new;
-        *next = simd.add_f32s(*next, new);
-    }
-    change
 }
 
 /// The belief without one message, where forbidden actions are counted apart.

@@ -18,14 +18,17 @@ mod max_sum;
 mod messages;
 mod model;
 mod offers;
+mod pair_round;
 mod pairs;
 mod problem;
 mod replies;
+mod rows;
 mod small;
 mod solver;
 mod tokens;
 mod triples;
 mod uai;
+mod view;
 
 pub use anytime::{Anytime, AnytimeOptions};
 pub use batch::{Batch, Decision};
@@ -114,18 +117,20 @@ impl FactorTables {
         &mut self.regions[self.region_starts[region]..self.region_starts[region + 1]]
     }
 
+    /// The payoffs of a region and of all that follow it.
+    pub(crate) fn regions_from(&self, region: usize) -> &[f32] {
+        &self.regions[self.region_starts[region]..]
+    }
+
     /// All region tables one after the other, in graph order.
     pub fn regions_mut(&mut self) -> &mut [f32] {
         &mut self.regions
     }
 
-    /// Whether any payoff is minus infinity; looks at all of them, which the compiler can vectorise.
+    /// Whether any payoff is minus infinity; looks at all of them.
     pub(crate) fn has_forbidden(&self) -> bool {
-        let lowest = pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || kernel::lowest(&self.agents).min(kernel::lowest(&self.regions)),
-        );
-        lowest == f32::NEG_INFINITY
+        let lowest = |numbers| pulp::Arch::new().dispatch(kernel::Lowest { numbers });
+        lowest(&self.agents).min(lowest(&self.regions)) == f32::NEG_INFINITY
     }
 
     /// Index of a joint action inside one region's table.

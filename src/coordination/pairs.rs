@@ -1,15 +1,11 @@
-//! The messages of a pair, from its table as it lies in memory: rows are read without padding, the
-//! last register of a row overlapping the one before it, which a maximum does not mind.
+//! The messages of a pair, from its table as it lies in memory: rows are read without padding, so
+//! that the last register of a row holds numbers of another, which no maximum may see.
 
 use super::kernel::LANES;
 use pulp::Simd;
 use std::any::Any;
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::__m512;
-
-/// Starts on a cache line, so that no register in it spans two.
-#[repr(align(64))]
-struct Lined<T>(T);
+use std::arch::x86_64::{__m512, _MM_HINT_T0};
 
 /// Numbers in one register.
 #[inline(always)]
@@ -23,65 +19,75 @@ fn load<S: Simd>(row: &[f32], at: usize) -> S::f32s {
     S::as_simd_f32s(&row[at..at + lanes::<S>()]).0[0]
 }
 
+/// Asks for what lies this far behind the row at hand, in bytes: a table and a half of 25 actions.
+const AHEAD: usize = 3840;
+
+/// Bytes that memory delivers together.
+const LINE: usize = 64;
+
+/// Asks for a cache line before it is needed; a hint, which may point anywhere.
+#[inline(always)]
+pub(crate) fn fetch<S: Simd>(simd: S, at: *const f32, ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>() {
+        simd.sse._mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>().wrapping_add(ahead));
+    } else if let Some(simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V3>() {
+        simd.sse._mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>().wrapping_add(ahead));
+    }
+}
+
+/// How many numbers behind a table whose rows of `n` numbers fill `width` may be read: four rows are
+/// read at a time, and the last register of each goes on into the next.
+pub(crate) fn overrun(n: usize, width: usize) -> usize {
+    3 * n + width
+}
+
 /// `to_first(a) = max_b [table(a, b) + heard_second(b)]` and
-/// `to_second(b) = max_a [table(a, b) + heard_first(a)]`. Rows hold at least [`LANES`] numbers;
-/// `to_first` is made of whole chunks, and what lies behind its numbers becomes minus infinity.
+/// `to_second(b) = max_a [table(a, b) + heard_first(a)]`, which it returns; anything behind the last.
+///
+/// Rows of `n` numbers fill `W` registers. What is heard is minus infinity behind the last action,
+/// where numbers behind the row or the table are read ([`overrun`]).
+#[inline(always)]
+pub(crate) fn pair_in_registers<S: Simd, const W: usize>(
+    simd: S,
+    table: &[f32],
+    [n_first, n]: [usize; 2],
+    heard_first: &[[f32; LANES]],
+    heard_second: [S::f32s; W],
+    to_first: &mut [[f32; LANES]],
+) -> [S::f32s; W] {
+    let mut columns = [simd.splat_f32s(f32::NEG_INFINITY); W];
+    let mut rest = table;
+    let mut left = n_first;
+    for (from_first, to) in heard_first.iter().zip(to_first) {
+        *to = largest_each(simd, |quad| {
+            let mut bests = [simd.splat_f32s(f32::NEG_INFINITY); 4];
+            if left == 0 {
+                return bests;
+            }
+            left = left.saturating_sub(4);
+            for (index, best) in bests.iter_mut().enumerate() {
+                let (row, _) = S::as_simd_f32s(&rest[..W * lanes::<S>()]);
+                fetch(simd, rest.as_ptr(), AHEAD);
+                fetch(simd, rest.as_ptr(), AHEAD + LINE);
+                rest = &rest[n..];
+                let x = simd.splat_f32s(from_first[4 * quad + index]);
+                for w in 0..W {
+                    columns[w] = simd.max_f32s(simd.add_f32s(row[w], x), columns[w]);
+                    let reply = simd.add_f32s(row[w], heard_second[w]);
+                    *best = if w == 0 { reply } else { simd.max_f32s(reply, *best) };
+                }
+            }
+            bests
+        });
+    }
+    columns
+}
+
+/// Both messages of a pair whose rows hold at least as many numbers as a register; `to_first` is
+/// made of whole chunks, and what lies behind its numbers becomes minus infinity.
 #[inline(always)]
 pub(crate) fn pair_in_place<S: Simd>(
-    simd: S,
-    table: &[f32],
-    heard: [&[f32]; 2],
-    to_first: &mut [f32],
-    to_second: &mut [f32],
-) {
-    match heard[1].len().div_ceil(lanes::<S>()) {
-        2 => in_registers::<S, 2>(simd, table, heard, to_first, to_second),
-        4 => in_registers::<S, 4>(simd, table, heard, to_first, to_second),
-        _ => of_any_width(simd, table, heard, to_first, to_second),
-    }
-}
-
-/// [`pair_in_place`] for rows that fill `W` registers.
-#[inline(always)]
-fn in_registers<S: Simd, const W: usize>(
-    simd: S,
-    table: &[f32],
-    [heard_first, heard_second]: [&[f32]; 2],
-    to_first: &mut [f32],
-    to_second: &mut [f32],
-) {
-    let n = heard_second.len();
-    let at: [usize; W] = std::array::from_fn(|w| (w * lanes::<S>()).min(n - lanes::<S>()));
-    let lowest = simd.splat_f32s(f32::NEG_INFINITY);
-    let mut heard = [lowest; W];
-    for w in 0..W {
-        heard[w] = load::<S>(heard_second, at[w]);
-    }
-    let mut columns = [lowest; W];
-    let blocks = table.chunks(LANES * n).zip(heard_first.chunks(LANES));
-    for ((rows, from_first), to) in blocks.zip(to_first.as_chunks_mut::<LANES>().0) {
-        let mut bests = Lined([lowest; LANES]);
-        for ((row, &x), to) in rows.chunks_exact(n).zip(from_first).zip(&mut bests.0) {
-            let x = simd.splat_f32s(x);
-            let mut best = lowest;
-            for w in 0..W {
-                let payoffs = load::<S>(row, at[w]);
-                columns[w] = simd.max_f32s(simd.add_f32s(payoffs, x), columns[w]);
-                let reply = simd.add_f32s(payoffs, heard[w]);
-                best = if w == 0 { reply } else { simd.max_f32s(reply, best) };
-            }
-            *to = best;
-        }
-        *to = largest_each(simd, &bests.0);
-    }
-    for w in 0..W {
-        S::as_mut_simd_f32s(&mut to_second[at[w]..at[w] + lanes::<S>()]).0[0] = columns[w];
-    }
-}
-
-/// [`pair_in_place`] for rows of any length.
-#[inline(always)]
-fn of_any_width<S: Simd>(
     simd: S,
     table: &[f32],
     [heard_first, heard_second]: [&[f32]; 2],
@@ -106,33 +112,36 @@ fn of_any_width<S: Simd>(
     }
 }
 
-/// The largest number of each register.
+/// The largest number of each of sixteen registers, which come in four quads.
 #[inline(always)]
-fn largest_each<S: Simd>(simd: S, rows: &[S::f32s; LANES]) -> [f32; LANES] {
+fn largest_each<S: Simd>(simd: S, mut quad: impl FnMut(usize) -> [S::f32s; 4]) -> [f32; LANES] {
     #[cfg(target_arch = "x86_64")]
-    if let (Some(&simd), Some(rows)) = (
-        (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>(),
-        (rows as &dyn Any).downcast_ref::<[pulp::f32x16; LANES]>(),
-    ) {
-        return pulp::cast(transposed_max(simd, rows));
+    if let Some(&simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>() {
+        return pulp::cast(transposed_max(simd, |index| {
+            let bests = quad(index);
+            let bests = (&bests as &dyn Any).downcast_ref::<[pulp::f32x16; 4]>();
+            bests.map_or([simd.avx512f._mm512_setzero_ps(); 4], |bests| bests.map(pulp::cast))
+        }));
     }
     let mut largest = [0.0; LANES];
-    for lane in 0..LANES {
-        largest[lane] = simd.reduce_max_f32s(rows[lane]);
+    for index in 0..4 {
+        let bests = quad(index);
+        for lane in 0..4 {
+            largest[4 * index + lane] = simd.reduce_max_f32s(bests[lane]);
+        }
     }
     largest
 }
 
-/// [`largest_each`] of sixteen AVX-512 registers at once: each step halves their number, so that
-/// 45 instructions do the work of 130.
+/// [`largest_each`] for AVX-512: each step halves the number of registers, so that 45 instructions
+/// do the work of 130.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn transposed_max(simd: pulp::x86::V4, rows: &[pulp::f32x16; LANES]) -> __m512 {
+fn transposed_max(simd: pulp::x86::V4, mut quad: impl FnMut(usize) -> [__m512; 4]) -> __m512 {
     let mut quads = [simd.avx512f._mm512_setzero_ps(); 4];
-    for q in 0..4 {
-        let low = merge_numbers(simd, pulp::cast(rows[4 * q]), pulp::cast(rows[4 * q + 1]));
-        let high = merge_numbers(simd, pulp::cast(rows[4 * q + 2]), pulp::cast(rows[4 * q + 3]));
-        quads[q] = merge_pairs(simd, low, high);
+    for (index, to) in quads.iter_mut().enumerate() {
+        let [x, y, z, w] = quad(index);
+        *to = merge_pairs(simd, merge_numbers(simd, x, y), merge_numbers(simd, z, w));
     }
     let (x, y) = (merge_halves(simd, quads[0], quads[1]), merge_halves(simd, quads[2], quads[3]));
     let even = simd.avx512f._mm512_shuffle_f32x4::<0b10_00_10_00>(x, y);

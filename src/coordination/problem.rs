@@ -8,6 +8,9 @@ use std::path::Path;
 /// No declared table, and no sum of tables, may be larger than this many entries.
 pub(crate) const MAX_ENTRIES: usize = 1 << 27;
 
+/// No variable may have more values, so that a short file cannot ask for much memory.
+pub(crate) const MAX_VALUES: usize = 1 << 16;
+
 /// Factors over variables, to maximise the sum of; every factor is a region.
 #[derive(Clone, Debug)]
 pub struct Problem {

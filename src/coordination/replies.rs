@@ -7,15 +7,43 @@ use pulp::Simd;
 /// `scores += new - old` along a stride.
 #[inline(always)]
 pub(crate) fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
-    if stride == 1 {
-        for ((score, &old), &new) in scores.iter_mut().zip(old).zip(new) {
-            *score += new - old;
-        }
-    } else {
-        let rows = old.iter().step_by(stride).zip(new.iter().step_by(stride));
-        for (score, (&old, &new)) in scores.iter_mut().zip(rows) {
-            *score += new - old;
-        }
+    let rows = old.iter().step_by(stride).zip(new.iter().step_by(stride));
+    for (score, (&old, &new)) in scores.iter_mut().zip(rows) {
+        *score += new - old;
+    }
+}
+
+/// `scores += new - old` for padded rows.
+#[inline(always)]
+pub(crate) fn exchange<S: Simd>(
+    simd: S,
+    scores: &mut [Chunk<f32>],
+    old: &[Chunk<f32>],
+    new: &[Chunk<f32>],
+) {
+    let scores = S::as_mut_simd_f32s(scores.as_flattened_mut()).0;
+    let old = S::as_simd_f32s(old.as_flattened()).0;
+    let new = S::as_simd_f32s(new.as_flattened()).0;
+    for ((score, &old), &new) in scores.iter_mut().zip(old).zip(new) {
+        *score = simd.add_f32s(*score, simd.sub_f32s(new, old));
+    }
+}
+
+/// `to += row` for padded rows.
+#[inline(always)]
+pub(crate) fn add<S: Simd>(simd: S, to: &mut [Chunk<f32>], row: &[Chunk<f32>]) {
+    let to = S::as_mut_simd_f32s(to.as_flattened_mut()).0;
+    for (to, &x) in to.iter_mut().zip(S::as_simd_f32s(row.as_flattened()).0) {
+        *to = simd.add_f32s(*to, x);
+    }
+}
+
+/// `to -= row` for padded rows.
+#[inline(always)]
+pub(crate) fn subtract<S: Simd>(simd: S, to: &mut [Chunk<f32>], row: &[Chunk<f32>]) {
+    let to = S::as_mut_simd_f32s(to.as_flattened_mut()).0;
+    for (to, &x) in to.iter_mut().zip(S::as_simd_f32s(row.as_flattened()).0) {
+        *to = simd.sub_f32s(*to, x);
     }
 }
 

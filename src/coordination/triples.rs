@@ -1,9 +1,9 @@
 //! Improving a joint action by changing three mutually coupled agents at once.
 
-use super::kernel::{LANES, apart, row_max};
-use super::local_search::{LEAST_GAIN, LocalSearch, View};
-use super::replies::best_columns;
-use crate::argmax::argmax;
+use super::kernel::{Chunk, LANES, apart, first_largest, row_max};
+use super::local_search::{LEAST_GAIN, LocalSearch};
+use super::replies::{add, best_columns, subtract};
+use super::view::View;
 use pulp::Simd;
 
 /// One agent and the pair it is joined to by two more regions.
@@ -68,35 +68,29 @@ impl LocalSearch {
                 let (i_now, j_now, third_now) =
                     (self.action[i], self.action[j], self.action[third]);
                 self.scores_without(simd, view, pair, i, j);
-                let n_third = layout.n_actions[third];
+                let chunks = layout.agent(third);
                 let mut alone = std::mem::take(&mut self.third);
-                alone.clear();
-                alone.extend_from_slice(self.scores(layout, third));
-                let (first, second) =
-                    (self.first.as_flattened_mut(), self.second.as_flattened_mut());
-                let first = &mut first[..layout.n_actions[i]];
-                let second = &mut second[..layout.n_actions[j]];
-                Slice::new(view, to_first, i, third, third_now).subtract(first);
-                Slice::new(view, to_second, j, third, third_now).subtract(second);
-                Slice::new(view, to_first, third, i, i_now).subtract(&mut alone);
-                Slice::new(view, to_second, third, j, j_now).subtract(&mut alone);
+                alone[..chunks.len()].copy_from_slice(self.score_row(layout, third));
+                let widths = layout.widths(i, j);
+                let third_row = &mut alone[..chunks.len()];
+                subtract(simd, &mut self.first[..widths[0]], slice(view, to_first, i, third_now));
+                subtract(simd, &mut self.second[..widths[1]], slice(view, to_second, j, third_now));
+                subtract(simd, third_row, slice(view, to_first, third, i_now));
+                subtract(simd, third_row, slice(view, to_second, third, j_now));
+                let alone_row = &alone.as_flattened()[..layout.n_actions[third]];
                 let width = layout.n_actions[j].div_ceil(LANES);
                 let table = &view.messages.tables[layout.table(pair)];
                 let mut best = (f32::NEG_INFINITY, 0);
-                for (a, &alone) in alone.iter().enumerate().take(n_third) {
-                    self.condition(view, triangle, i, j, a);
+                for (a, &alone) in alone_row.iter().enumerate() {
+                    self.condition(simd, view, triangle, i, j, a);
                     best_columns(simd, table, &self.given_first, &mut self.best[..width]);
-                    self.best[..width]
-                        .as_flattened_mut()
-                        .iter_mut()
-                        .zip(self.given_second.as_flattened())
-                        .for_each(|(best, &y)| *best += y);
+                    add(simd, &mut self.best[..width], &self.given_second[..width]);
                     let value = alone + row_max(simd, &self.best[..width]);
                     best = if value > best.0 { (value, a) } else { best };
                 }
-                self.condition(view, triangle, i, j, third_now);
+                self.condition(simd, view, triangle, i, j, third_now);
                 let table_now = table.as_flattened()[i_now * width * LANES + j_now];
-                let now = alone[third_now]
+                let now = alone_row[third_now]
                     + self.given_first.as_flattened()[i_now]
                     + self.given_second.as_flattened()[j_now]
                     + table_now;
@@ -113,14 +107,22 @@ impl LocalSearch {
 
     /// The scores of the pair when the third agent does `a`.
     #[inline(always)]
-    fn condition(&mut self, view: View, triangle: Triangle, i: usize, j: usize, a: usize) {
-        let layout = &view.messages.layout;
+    fn condition<S: Simd>(
+        &mut self,
+        simd: S,
+        view: View,
+        triangle: Triangle,
+        i: usize,
+        j: usize,
+        a: usize,
+    ) {
+        let widths = view.messages.layout.widths(i, j);
         self.given_first.copy_from_slice(&self.first);
         self.given_second.copy_from_slice(&self.second);
-        let first = &mut self.given_first.as_flattened_mut()[..layout.n_actions[i]];
-        Slice::new(view, triangle.to_first, i, triangle.third, a).add(first);
-        let second = &mut self.given_second.as_flattened_mut()[..layout.n_actions[j]];
-        Slice::new(view, triangle.to_second, j, triangle.third, a).add(second);
+        let first = &mut self.given_first[..widths[0]];
+        add(simd, first, slice(view, triangle.to_first, i, a));
+        let second = &mut self.given_second[..widths[1]];
+        add(simd, second, slice(view, triangle.to_second, j, a));
     }
 
     /// Moves the third agent to `a` and the pair to its best reply.
@@ -129,18 +131,16 @@ impl LocalSearch {
         let layout = &view.messages.layout;
         let place = layout.region_places[triangle.pair];
         let (i, j) = (layout.members[place], layout.members[place + 1]);
-        self.condition(view, triangle, i, j, a);
-        let width = layout.n_actions[j].div_ceil(LANES);
+        self.condition(simd, view, triangle, i, j, a);
+        let widths = layout.widths(i, j);
         let table = &view.messages.tables[layout.table(triangle.pair)];
-        best_columns(simd, table, &self.given_first, &mut self.best[..width]);
-        let best = self.best[..width].as_flattened_mut();
-        best.iter_mut().zip(self.given_second.as_flattened()).for_each(|(best, &y)| *best += y);
-        let b_second = argmax(&best[..layout.n_actions[j]]);
-        let table = table.as_flattened();
-        let given = self.given_first.as_flattened();
-        let value = |x: usize| table[x * width * LANES + b_second] + given[x];
-        let b_first =
-            (1..layout.n_actions[i]).fold(0, |b, x| if value(x) > value(b) { x } else { b });
+        let best = &mut self.best[..widths[1]];
+        best_columns(simd, table, &self.given_first, best);
+        add(simd, best, &self.given_second[..widths[1]]);
+        let (b_second, _) = first_largest(simd, best);
+        let first = &mut self.given_first[..widths[0]];
+        add(simd, first, view.given(triangle.pair, 0, b_second));
+        let (b_first, _) = first_largest(simd, first);
         self.set(simd, view, triangle.third, a);
         self.set(simd, view, i, b_first);
         self.set(simd, view, j, b_second);
@@ -148,34 +148,9 @@ impl LocalSearch {
 }
 
 /// The payoffs of one agent's actions in a pair, given the other's action.
-struct Slice<'a> {
-    row: &'a [f32],
-    stride: usize,
-}
-
-impl<'a> Slice<'a> {
-    #[inline(always)]
-    fn new(view: View<'a>, region: usize, agent: usize, other: usize, action: usize) -> Self {
-        let layout = &view.messages.layout;
-        let place = layout.region_places[region];
-        let slot = usize::from(layout.members[place] != agent);
-        debug_assert_eq!(layout.members[place + 1 - slot], other, "the pair's other agent");
-        let table = view.messages.tables[layout.table(region)].as_flattened();
-        let row = &table[action * layout.strides[place + 1 - slot]..];
-        Self { row, stride: layout.strides[place + slot] }
-    }
-
-    #[inline(always)]
-    fn add(&self, to: &mut [f32]) {
-        if self.stride == 1 {
-            to.iter_mut().zip(self.row).for_each(|(x, &q)| *x += q);
-        } else {
-            to.iter_mut().zip(self.row.iter().step_by(self.stride)).for_each(|(x, &q)| *x += q);
-        }
-    }
-
-    #[inline(always)]
-    fn subtract(&self, to: &mut [f32]) {
-        to.iter_mut().zip(self.row.iter().step_by(self.stride)).for_each(|(x, &q)| *x -= q);
-    }
+#[inline(always)]
+fn slice(view: View<'_>, pair: usize, agent: usize, action: usize) -> &[Chunk<f32>] {
+    let layout = &view.messages.layout;
+    let slot = usize::from(layout.members[layout.region_places[pair]] != agent);
+    view.given(pair, slot, action)
 }

@@ -5,7 +5,7 @@
 //! running fastest). UAI holds factors, of which we take the logarithm; log-UAI holds payoffs.
 
 use super::FactorTables;
-use super::problem::{MAX_ENTRIES, Problem, table_size};
+use super::problem::{MAX_ENTRIES, MAX_VALUES, Problem, table_size};
 use super::tokens::Tokens;
 use crate::error::{Error, Result};
 use crate::graph::CoordinationGraph;
@@ -50,7 +50,7 @@ fn domains(tokens: &mut Tokens) -> Result<Vec<usize>> {
     for variable in 0..n_variables {
         let n = tokens.integer(&format!("the domain of variable {variable}"))?;
         total += n.min(MAX_ENTRIES);
-        if n == 0 || total > MAX_ENTRIES {
+        if n == 0 || n > MAX_VALUES || total > MAX_ENTRIES {
             let problem = if n == 0 { "is empty" } else { "is too large" };
             return Err(tokens.error(format!("the domain of variable {variable} {problem}")));
         }
@@ -117,6 +117,7 @@ pub(crate) fn read_evidence(path: &Path, n_actions: &[usize]) -> Result<Vec<(usi
         n_observed = tokens.count("observed variables")?;
     }
     let mut observed = Vec::with_capacity(n_observed);
+    let mut is_observed = vec![false; n_actions.len()];
     for _ in 0..n_observed {
         let variable = tokens.integer("an observed variable")?;
         let value = tokens.integer(&format!("the value of variable {variable}"))?;
@@ -124,6 +125,9 @@ pub(crate) fn read_evidence(path: &Path, n_actions: &[usize]) -> Result<Vec<(usi
             None => return Err(tokens.error(format!("there is no variable {variable}"))),
             Some(&n) if value >= n => {
                 return Err(tokens.error(format!("variable {variable} has no value {value}")));
+            }
+            Some(_) if std::mem::replace(&mut is_observed[variable], true) => {
+                return Err(tokens.error(format!("variable {variable} is observed twice")));
             }
             Some(_) => observed.push((variable, value)),
         }

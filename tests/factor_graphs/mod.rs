@@ -6,6 +6,8 @@
     reason = "each test file uses its part"
 )]
 
+pub mod cases;
+
 use cgcmarl::coordination::{FactorTables, Problem};
 use cgcmarl::graph::CoordinationGraph;
 use std::collections::BTreeMap;

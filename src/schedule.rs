@@ -31,6 +31,7 @@ impl Linear {
     }
 
     /// What is left of it after some steps.
+    #[must_use]
     pub fn after(&self, steps: u64) -> Self {
         Self { start: self.at(steps), end: self.end, steps: self.steps.saturating_sub(steps) }
     }

@@ -85,12 +85,10 @@ mod tests {
 
     #[test]
     fn stages_share_the_steps_and_those_behind_are_left_out() {
-        let stages = teams("agents=10 total_steps=3000 curriculum=3,6").unwrap();
-        assert_eq!(stages, [(3, 1000), (6, 1000), (10, 1000)]);
-        assert_eq!(
-            teams("agents=10 total_steps=900 curriculum=3,6").unwrap(),
-            [(6, 300), (10, 300)]
-        );
+        let stages = teams("agents=10 total_steps=3800 curriculum=3,6").unwrap();
+        assert_eq!(stages, [(3, 600), (6, 1200), (10, 2000)]);
+        let left = teams("agents=10 total_steps=1900 curriculum=3,6").unwrap();
+        assert_eq!(left, [(6, 600), (10, 1000)]);
         assert_eq!(teams("agents=4 total_steps=500").unwrap(), [(4, 500)]);
     }
 

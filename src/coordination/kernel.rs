@@ -124,6 +124,10 @@ const LANE: Chunk<f32> =
 #[inline(always)]
 pub(crate) fn first_largest<S: Simd>(simd: S, row: &[Chunk<f32>]) -> (usize, f32) {
     let largest = row_max(simd, row);
+    if largest == f32::NEG_INFINITY {
+        // In a row that is not a number anywhere, only the padding would be found.
+        return (0, largest);
+    }
     #[cfg(target_arch = "x86_64")]
     if let (Some(simd), Ok(&[x, y])) =
         ((&simd as &dyn Any).downcast_ref::<pulp::x86::V4>(), <&[Chunk<f32>; 2]>::try_from(row))

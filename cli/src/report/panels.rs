@@ -74,8 +74,9 @@ fn sheet(
     picture.text((LEFT - 42.0, 20.0), title, Font::new(15.0, BLACK).bold(), Anchor::Start);
     let n_seeds = first.points.iter().map(|point| point.seeds).max().unwrap_or(0);
     let note = format!(
-        "{} episodes × {n_seeds} seeds per point; bars: 95 % intervals; star: best of the sweep, square: dominated",
-        first.episodes
+        "{} episodes × {n_seeds} {} per point; bars: 95 % intervals; square: dominated by a star",
+        first.episodes,
+        if n_seeds == 1 { "seed" } else { "seeds" }
     );
     picture.text((LEFT - 42.0, 40.0), note, Font::new(11.0, GREY), Anchor::Start);
     for (index, (team, series)) in teams.iter().zip(&all).enumerate() {

@@ -80,7 +80,11 @@ fn head(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-fn spread(spread: &Spread, factor: f64, digits: usize) -> Cell {
+/// A mean with its deviation over the seeds, which a single seed does not have.
+fn spread(point: &Point, spread: &Spread, factor: f64, digits: usize) -> Cell {
+    if point.seeds < 2 {
+        return format!("{:.digits$}", spread.mean * factor).into();
+    }
     Cell::Spread(spread.mean * factor, spread.deviation * factor, digits)
 }
 
@@ -119,9 +123,9 @@ fn baselines(results: &Results) -> Sheet {
                 team.n_agents.to_string().into(),
                 display_name(&point.algorithm).into(),
                 point.parameter.clone().into(),
-                spread(&point.collisions, 1.0, 4),
-                spread(&point.per_pair_rate, 1.0, 4),
-                spread(&point.coverage, 100.0, 2),
+                spread(point, &point.collisions, 1.0, 4),
+                spread(point, &point.per_pair_rate, 1.0, 4),
+                spread(point, &point.coverage, 100.0, 2),
                 star(point.pareto_overall),
                 beaten.into(),
             ]
@@ -141,9 +145,9 @@ fn cg_cmarl(results: &Results) -> Sheet {
             vec![
                 team.n_agents.to_string().into(),
                 point.multiplier.map_or(String::new(), |value| format!("{value:.2}")).into(),
-                spread(&point.collisions, 1.0, 4),
-                spread(&point.per_pair_rate, 1.0, 4),
-                spread(&point.coverage, 100.0, 2),
+                spread(point, &point.collisions, 1.0, 4),
+                spread(point, &point.per_pair_rate, 1.0, 4),
+                spread(point, &point.coverage, 100.0, 2),
                 star(point.pareto),
             ]
         },
@@ -272,9 +276,9 @@ fn layouts(results: &Results) -> Sheet {
                 team.layout.clone().into(),
                 display_name(&point.algorithm).into(),
                 point.parameter.clone().into(),
-                spread(&point.collisions, 1.0, 4),
-                spread(&point.per_pair_rate, 1.0, 4),
-                spread(&point.coverage, 100.0, 2),
+                spread(point, &point.collisions, 1.0, 4),
+                spread(point, &point.per_pair_rate, 1.0, 4),
+                spread(point, &point.coverage, 100.0, 2),
                 star(point.pareto),
             ]
         })

@@ -33,6 +33,10 @@ fn all_stages(config: &Config) -> Result<VecDeque<Stage>> {
         let reason = format!("must be teams smaller than {own}, of at least 2 agents");
         return Err(Error::setting("curriculum", value, reason));
     }
+    if !curriculum.is_empty() && config.algorithm != Algorithm::CgCmarl {
+        let reason = format!("the network of {} fits one team size", config.algorithm.name());
+        return Err(Error::setting("curriculum", format!("{curriculum:?}"), reason));
+    }
     let mut teams = vec![];
     if config.start_from.is_none() && carries_over(config) {
         let graph = &config.environment.graph;
@@ -63,8 +67,7 @@ fn all_stages(config: &Config) -> Result<VecDeque<Stage>> {
 /// Whether what one team learned is of use to another.
 fn carries_over(config: &Config) -> bool {
     let environment = &config.environment;
-    config.algorithm == Algorithm::CgCmarl
-        && environment.observation.kind == ObservationKind::Relative
+    environment.observation.kind == ObservationKind::Relative
         && environment.graph.topology != Topology::Explicit
 }
 
@@ -94,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_team_starts_alone_where_nothing_carries_over() {
-        for words in ["start_from=models/x", "observation.kind=paper", "algorithm=vdn"] {
+        for words in ["start_from=models/x", "observation.kind=paper"] {
             let stages = teams(&format!("agents=6 total_steps=600 curriculum=3 {words}")).unwrap();
             assert_eq!(stages, [(6, 600)], "{words}");
         }
@@ -120,5 +123,7 @@ mod tests {
     fn teams_that_are_not_smaller_are_refused() {
         let error = teams("agents=6 curriculum=3,6").unwrap_err().to_string();
         assert!(error.contains("curriculum") && error.contains("smaller than 6"), "{error}");
+        let error = teams("algorithm=vdn agents=6 curriculum=3").unwrap_err().to_string();
+        assert!(error.contains("the network of vdn fits one team size"), "{error}");
     }
 }

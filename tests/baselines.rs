@@ -2,24 +2,15 @@
 
 //! Every baseline trains, resumes and is scored through the same doors as CG-CMARL.
 
+mod watch;
+
 use cgcmarl::{
     config::{Algorithm, Config},
-    experiment::{End, Model, Session, Watch, on_threads},
+    experiment::{End, Model, Session, on_threads},
 };
 use serde_json::Value;
 use std::path::Path;
-
-struct StopAt(u64, u64);
-
-impl Watch for StopAt {
-    fn round(&mut self, steps: u64, _line: Option<&Value>) {
-        self.1 = steps;
-    }
-
-    fn stop(&self) -> bool {
-        self.1 >= self.0
-    }
-}
+use watch::StopAt;
 
 fn baselines() -> impl Iterator<Item = &'static str> {
     Algorithm::NAMES.iter().map(|(name, _)| *name).filter(|name| *name != "cg_cmarl")
@@ -81,7 +72,7 @@ fn stopping_resuming_and_threads_change_no_byte() {
         train(&whole, config(name), 1, u64::MAX);
         assert_eq!(train(&halved, config(name), 4, 300), End::Stopped);
         let mut session = Session::resume(&halved).unwrap();
-        assert_eq!(session.run(&mut StopAt(u64::MAX, 0)).unwrap(), End::Finished);
+        assert_eq!(session.run(&mut StopAt::never()).unwrap(), End::Finished);
         for file in ["metrics.jsonl", "model.safetensors", "curves.csv"] {
             let [one, other] = [&whole, &halved].map(|run| std::fs::read(run.join(file)).unwrap());
             assert!(one == other, "{name}: {file} differs");

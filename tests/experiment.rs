@@ -2,19 +2,16 @@
 
 //! A run is determined by its configuration and seed, and its model serves other teams.
 
+mod watch;
+
 use cgcmarl::{
     config::Config,
     environment::{Environment, simple_spread::SimpleSpread},
-    experiment::{Model, Session, Watch, on_threads},
+    experiment::{Model, Session, on_threads},
 };
 use serde_json::Value;
 use std::path::Path;
-
-struct Nobody;
-
-impl Watch for Nobody {
-    fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
-}
+use watch::StopAt;
 
 fn config(settings: &[(&str, &str)]) -> Config {
     let tiny = [("total_steps", "600"), ("learning_starts", "100"), ("buffer_size", "9000")];
@@ -26,7 +23,7 @@ fn config(settings: &[(&str, &str)]) -> Config {
 fn train(path: &Path, config: Config, threads: usize) {
     on_threads(threads, || {
         let mut session = Session::start(config, Some(path), path).unwrap();
-        session.run(&mut Nobody).unwrap();
+        session.run(&mut StopAt::never()).unwrap();
     })
     .unwrap();
 }
@@ -52,18 +49,6 @@ fn threads_and_repetition_change_no_bit() {
     assert!(found.iter().all(|print| *print == found[0]), "for 1, 2, 4, 4 threads: {found:x?}");
 }
 
-struct StopAt(u64, u64);
-
-impl Watch for StopAt {
-    fn round(&mut self, steps: u64, _line: Option<&Value>) {
-        self.1 = steps;
-    }
-
-    fn stop(&self) -> bool {
-        self.1 >= self.0
-    }
-}
-
 /// Stages of 300, 500 and 1000 steps; a round has 200, so that stages end in the middle of one.
 #[test]
 fn a_curriculum_resumes_from_any_stage_without_changing_a_bit() {
@@ -83,7 +68,7 @@ fn a_curriculum_resumes_from_any_stage_without_changing_a_bit() {
         let mut session = Session::start(config(), Some(&path), &path).unwrap();
         session.run(&mut StopAt(stop, 0)).unwrap();
         drop(session);
-        Session::resume(&path).unwrap().run(&mut Nobody).unwrap();
+        Session::resume(&path).unwrap().run(&mut StopAt::never()).unwrap();
         assert_eq!(fingerprint(&path), fingerprint(&whole), "stopped at {stop}");
     }
 }

@@ -118,7 +118,7 @@ impl CgCmarl {
             target: &self.target,
             view,
             replay: &self.replay,
-            rule: rule(&learning, self.steps),
+            rule: rule(&learning),
             n_rows,
         };
         let share = states_per_shard(n_rows / self.samples.len());

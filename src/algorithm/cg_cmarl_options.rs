@@ -21,11 +21,6 @@ use serde::{Deserialize, Serialize};
 pub struct LearningOptions {
     /// Discount.
     pub gamma: f32,
-    /// Discount at the start, from which it rises to `gamma`: a short horizon first keeps values from
-    /// running away while they are still guesses.
-    pub gamma_start: f32,
-    /// Environment steps of that rise; 0 for none.
-    pub gamma_steps: u64,
     /// Adam's learning rate at the start.
     pub lr: f32,
     /// Share of it that is left at the end of training; it falls in a straight line.
@@ -66,8 +61,6 @@ impl Default for LearningOptions {
     fn default() -> Self {
         Self {
             gamma: 0.85,
-            gamma_start: 0.7,
-            gamma_steps: 0,
             lr: 7e-4,
             lr_final_share: 0.1,
             batch_size: 128,
@@ -123,11 +116,9 @@ impl Default for CgCmarlOptions {
     }
 }
 
-/// The rule of an update after some environment steps.
-pub(super) fn rule(learning: &LearningOptions, steps: u64) -> TdRule {
-    let LearningOptions { gamma, gamma_start, gamma_steps, .. } = *learning;
+pub(super) fn rule(learning: &LearningOptions) -> TdRule {
     TdRule {
-        gamma: Linear { start: gamma_start, end: gamma, steps: gamma_steps }.at(steps),
+        gamma: learning.gamma,
         next_action: learning.next_action,
         error: learning.error,
         error_power: learning.error_power,
@@ -145,10 +136,8 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     let LearningOptions { gamma, lr, batch_size, steps_per_update, polyak_tau, .. } =
         options.learning;
     let positive = "must be positive";
-    for (key, gamma) in [("gamma", gamma), ("gamma_start", options.learning.gamma_start)] {
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(Error::setting(key, gamma, "must be at least 0 and below 1"));
-        }
+    if !(0.0..1.0).contains(&gamma) {
+        return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
     }
     if !(lr > 0.0 && lr.is_finite()) {
         return Err(Error::setting("lr", lr, positive));

@@ -29,11 +29,6 @@ use std::sync::Arc;
 pub struct QLearningOptions {
     /// Discount.
     pub gamma: f32,
-    /// Discount at the start, from which it rises to `gamma`: a short horizon first keeps values from
-    /// running away while they are still guesses.
-    pub gamma_start: f32,
-    /// Environment steps of that rise; 0 for none.
-    pub gamma_steps: u64,
     /// Adam's learning rate at the start.
     pub lr: f32,
     /// Share of it that is left at the end of training; it falls in a straight line.
@@ -64,8 +59,6 @@ impl Default for QLearningOptions {
     fn default() -> Self {
         Self {
             gamma: 0.8,
-            gamma_start: 0.7,
-            gamma_steps: 0,
             lr: 7e-4,
             lr_final_share: 0.1,
             batch_size: 64,
@@ -87,10 +80,8 @@ impl QLearningOptions {
         let positive = "must be positive";
         let Self { gamma, lr, batch_size, steps_per_update, polyak_tau, average_rate, .. } = *self;
         let Self { max_grad_norm, .. } = *self;
-        for (key, gamma) in [("gamma", gamma), ("gamma_start", self.gamma_start)] {
-            if !(0.0..1.0).contains(&gamma) {
-                return Err(Error::setting(key, gamma, "must be at least 0 and below 1"));
-            }
+        if !(0.0..1.0).contains(&gamma) {
+            return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
         }
         for (key, number) in [("lr", lr), ("max_grad_norm", max_grad_norm)] {
             if !(number > 0.0 && number.is_finite()) {
@@ -210,15 +201,10 @@ impl QLearner {
         })
     }
 
-    fn discount(&self) -> f32 {
-        let QLearningOptions { gamma, gamma_start, gamma_steps, .. } = self.learning;
-        Linear { start: gamma_start, end: gamma, steps: gamma_steps }.at(self.steps)
-    }
-
     fn update(&mut self, view: &dyn View) {
-        let QLearningOptions { lr, lr_final_share, batch_size, .. } = self.learning;
+        let QLearningOptions { gamma, lr, lr_final_share, batch_size, .. } = self.learning;
         let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
-        let draw = (batch_size, n_symmetries, self.discount());
+        let draw = (batch_size, n_symmetries, gamma);
         self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
         if self.learning.standardise_rewards {
             self.reward_scale.shrink(&mut self.batch.rewards);

@@ -83,7 +83,7 @@ pub const LAYOUTS: [Layout; 3] = [Layout::SpreadUniform, Layout::Line, Layout::C
 pub enum Budget {
     /// To see that everything works.
     Quick,
-    /// CG-CMARL's own defaults.
+    /// CG-CMARL's defaults for three and four agents, two thirds and more of them beyond.
     Standard,
     /// Three times as much and more.
     Full,

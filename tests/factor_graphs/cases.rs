@@ -4,6 +4,7 @@ use super::noise;
 use cgcmarl::coordination::FactorTables;
 use cgcmarl::graph::CoordinationGraph;
 use proptest::prelude::*;
+use std::ops::RangeInclusive;
 
 /// A graph of up to six agents with regions of up to three, and payoffs, some forbidden.
 #[derive(Clone, Debug)]
@@ -33,32 +34,25 @@ impl Case {
 }
 
 pub fn cases() -> impl Strategy<Value = Case> {
-    (2_usize..=6).prop_flat_map(|n| {
-        let region =
-            proptest::sample::subsequence((0..n).collect::<Vec<_>>(), 1..=n.min(3)).prop_shuffle();
-        (
-            proptest::collection::vec(1_usize..=5, n),
-            proptest::collection::vec(region, 0..=8),
-            any::<u64>(),
-            any::<bool>(),
-        )
-            .prop_map(|(n_actions, regions, seed, forbidden)| Case {
-                n_actions,
-                regions,
-                seed,
-                forbidden,
-            })
-    })
+    graphs(2..=6, 3, 1..=5)
 }
 
 /// Up to four agents with pairs and single agents only: what `anytime` enumerates.
 pub fn small_cases() -> impl Strategy<Value = Case> {
-    (2_usize..=4).prop_flat_map(|n| {
-        let region =
-            proptest::sample::subsequence((0..n).collect::<Vec<_>>(), 1..=2).prop_shuffle();
+    graphs(2..=4, 2, 1..=14)
+}
+
+/// Up to eight regions of up to so many agents.
+fn graphs(
+    agents: RangeInclusive<usize>,
+    largest: usize,
+    actions: RangeInclusive<usize>,
+) -> impl Strategy<Value = Case> {
+    agents.prop_flat_map(move |n| {
+        let members = proptest::sample::subsequence((0..n).collect::<Vec<_>>(), 1..=n.min(largest));
         (
-            proptest::collection::vec(1_usize..=14, n),
-            proptest::collection::vec(region, 0..=8),
+            proptest::collection::vec(actions.clone(), n),
+            proptest::collection::vec(members.prop_shuffle(), 0..=8),
             any::<u64>(),
             any::<bool>(),
         )

@@ -180,7 +180,7 @@ impl Model {
 
     /// Takes over how a changed configuration acts; what was trained stays.
     pub fn act_as(&mut self, config: &Config) {
-        self.config.cg_cmarl.acting.clone_from(&config.cg_cmarl.acting);
+        self.config.cg_cmarl.act_as(&config.cg_cmarl);
         self.config.dcg.acting.clone_from(&config.dcg.acting);
     }
 

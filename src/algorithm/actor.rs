@@ -2,6 +2,7 @@
 
 use super::{
     exploration::TableNoise,
+    head::Head,
     two_head::{TwoHead, TwoHeadWorkspace},
 };
 use crate::{
@@ -20,13 +21,28 @@ pub(super) fn states_per_shard(max_regions: usize) -> usize {
     ROWS_PER_SHARD.div_ceil(max_regions.max(1))
 }
 
+/// Over which of its equivalent sights a region's table is averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Averaging {
+    /// The two orders of a pair's members.
+    pub orders: bool,
+    /// The first so many symmetries of the world; one for the world as it is.
+    pub symmetries: usize,
+}
+
+impl Averaging {
+    /// A region is seen once.
+    pub const NONE: Self = Self { orders: false, symmetries: 1 };
+}
+
 /// Chooses joint actions for a few states at a time; owns every buffer that takes.
 pub struct Actor {
     coordinator: Box<dyn Coordinator>,
-    both_orders: bool,
+    sights: Sights,
     graph: CoordinationGraph,
     counts: Vec<usize>,
     rows: Vec<f32>,
+    turned: Vec<f32>,
     reversed: Vec<bool>,
     row_multipliers: Vec<f32>,
     tables: FactorTables,
@@ -50,8 +66,8 @@ pub struct Stage<'a> {
 }
 
 impl Actor {
-    /// An actor; `both_orders` averages a pair's table over the two orders of its members.
-    pub fn new(view: &dyn View, coordinator: Box<dyn Coordinator>, both_orders: bool) -> Self {
+    /// An actor.
+    pub fn new(view: &dyn View, coordinator: Box<dyn Coordinator>, averaging: Averaging) -> Self {
         let spec = view.spec();
         let mut graph = CoordinationGraph::default();
         view.graph(&vec![0.0; spec.state_width], &mut graph);
@@ -59,10 +75,11 @@ impl Actor {
         Self {
             fitted: graph.n_regions(),
             coordinator,
-            both_orders: both_orders && spec.region_size == 2,
+            sights: Sights::new(view, averaging),
             graph,
             counts: Vec::new(),
             rows: Vec::new(),
+            turned: Vec::new(),
             reversed: Vec::new(),
             row_multipliers: Vec::new(),
             tables,
@@ -83,7 +100,7 @@ impl Actor {
         let Stage { network, parameters, view, .. } = stage;
         let Self { rows, row_multipliers, network: buffers, .. } = self;
         let terms = network.terms(parameters, rows, n_rows, row_multipliers, buffers);
-        let width = (1 + usize::from(self.both_orders)) * network.head().n_terms();
+        let width = self.sights.len() * network.head().n_terms();
         let state_width = view.spec().state_width;
         let mut start = 0;
         for (slot, action) in actions.iter_mut().enumerate() {
@@ -91,7 +108,7 @@ impl Actor {
             start += terms.len();
             view.graph(&states[slot * state_width..][..state_width], &mut self.graph);
             refit(&mut self.tables, &mut self.fitted, &self.graph);
-            fill_tables(network, terms, self.both_orders, &mut self.tables);
+            self.sights.fill_tables(network.head(), terms, &mut self.tables);
             if stage.noise_scale > 0.0 {
                 stage.noise.add(self.tables.regions_mut(), stage.noise_scale, &mut rngs[slot]);
             }
@@ -113,42 +130,113 @@ impl Actor {
         let terms = network.terms(stage.parameters, rows, n_rows, row_multipliers, buffers);
         stage.view.graph(state, &mut self.graph);
         refit(&mut self.tables, &mut self.fitted, &self.graph);
-        fill_tables(network, terms, self.both_orders, &mut self.tables);
+        self.sights.fill_tables(network.head(), terms, &mut self.tables);
         let answer = self.coordinator.coordinate(&self.graph, &self.tables, action);
         (&self.graph, &self.tables, answer)
     }
 
-    /// Writes the input rows of all regions of all states; a state's second half is in reverse order.
+    /// Writes the input rows of all regions of all states: a state's sights one after the other.
     fn gather(&mut self, stage: Stage<'_>, states: &[f32], multipliers: &[f32]) -> usize {
         let Stage { network, view, .. } = stage;
         let (stride, n_constraints) = (network.n_inputs(), network.n_heads() - 1);
-        let orders = 1 + usize::from(self.both_orders);
         self.counts.clear();
         self.row_multipliers.clear();
         let mut n_rows = 0;
         for (slot, state) in states.chunks_exact(view.spec().state_width).enumerate() {
             view.graph(state, &mut self.graph);
             let n_regions = self.graph.n_regions();
+            let n_new = self.sights.len() * n_regions;
             self.counts.push(n_regions);
-            let end = (n_rows + orders * n_regions) * stride;
+            self.reversed.resize(n_regions, true);
+            let end = (n_rows + n_new) * stride;
             if self.rows.len() < end {
                 self.rows.resize(end, 0.0);
             }
             let rows = &mut self.rows[n_rows * stride..end];
-            let (forth, back) = rows.split_at_mut(n_regions * stride);
-            view.region_rows(state, &self.graph, &[], forth, stride);
-            if self.both_orders {
-                self.reversed.resize(n_regions, true);
-                view.region_rows(state, &self.graph, &self.reversed, back, stride);
+            for (sight, rows) in rows.chunks_exact_mut((n_regions * stride).max(1)).enumerate() {
+                let (symmetry, reversed) = self.sights.describe(sight);
+                self.turned.clear();
+                self.turned.extend_from_slice(state);
+                view.turn_state(symmetry, &mut self.turned);
+                let reversed = if reversed { &self.reversed[..] } else { &[] };
+                view.region_rows(&self.turned, &self.graph, reversed, rows, stride);
             }
             let multipliers = &multipliers[slot * n_constraints..][..n_constraints];
             network.write_multipliers(rows, multipliers);
-            for _ in 0..orders * n_regions {
+            for _ in 0..n_new {
                 self.row_multipliers.extend_from_slice(multipliers);
             }
-            n_rows += orders * n_regions;
+            n_rows += n_new;
         }
         n_rows
+    }
+}
+
+/// The equivalent sights of a region: every symmetry, and under each both orders.
+struct Sights {
+    orders: usize,
+    /// For each symmetry and entry of a table: the entry that means the same under the symmetry.
+    turned_entries: Vec<Vec<usize>>,
+    table: Vec<f32>,
+}
+
+impl Sights {
+    fn new(view: &dyn View, averaging: Averaging) -> Self {
+        let spec = view.spec();
+        let orders = 1 + usize::from(averaging.orders && spec.region_size == 2);
+        let n_symmetries = averaging.symmetries.min(view.n_symmetries()).max(1);
+        let n_entries =
+            if n_symmetries > 1 { spec.n_actions.pow(spec.region_size as u32) } else { 0 };
+        let turned_entry = |symmetry: usize, entry: usize| {
+            let (mut rest, mut place, mut turned) = (entry, 1, 0);
+            for _ in 0..spec.region_size {
+                turned += place * view.turn_action(symmetry, rest % spec.n_actions);
+                rest /= spec.n_actions;
+                place *= spec.n_actions;
+            }
+            turned
+        };
+        let turned_entries = (0..n_symmetries)
+            .map(|symmetry| (0..n_entries).map(|entry| turned_entry(symmetry, entry)).collect())
+            .collect();
+        Self { orders, turned_entries, table: vec![0.0; n_entries] }
+    }
+
+    fn len(&self) -> usize {
+        self.orders * self.turned_entries.len()
+    }
+
+    /// Symmetry and order of a sight.
+    fn describe(&self, sight: usize) -> (usize, bool) {
+        (sight / self.orders, sight % self.orders == 1)
+    }
+
+    /// Writes the table of every region: the mean over its sights, whose terms lie one sight of all
+    /// regions after the other.
+    fn fill_tables(&mut self, head: &Head, terms: &mut [f32], tables: &mut FactorTables) {
+        let (n_terms, n_entries) = (head.n_terms(), head.n_entries());
+        let share = 1.0 / self.turned_entries.len() as f32;
+        let per_symmetry = terms.len() / self.turned_entries.len();
+        let tables = tables.regions_mut();
+        for (symmetry, terms) in terms.chunks_exact_mut(per_symmetry.max(1)).enumerate() {
+            let (forth, back) = terms.split_at_mut(per_symmetry / self.orders);
+            let cells = tables.chunks_exact_mut(n_entries);
+            for (region, (row, table)) in forth.chunks_exact_mut(n_terms).zip(cells).enumerate() {
+                if self.orders == 2 {
+                    head.average_orders(row, &back[region * n_terms..][..n_terms]);
+                }
+                if symmetry == 0 {
+                    head.expand(row, table);
+                    continue;
+                }
+                head.expand(row, &mut self.table);
+                let turned = &self.turned_entries[symmetry];
+                table.iter_mut().zip(turned).for_each(|(sum, &entry)| *sum += self.table[entry]);
+            }
+        }
+        if share < 1.0 {
+            tables.iter_mut().for_each(|entry| *entry *= share);
+        }
     }
 }
 
@@ -161,17 +249,66 @@ pub(super) fn refit(tables: &mut FactorTables, fitted: &mut usize, graph: &Coord
     }
 }
 
-/// Writes the table of every region from its terms; those of the reverse order come behind.
-fn fill_tables(network: &TwoHead, terms: &mut [f32], both_orders: bool, tables: &mut FactorTables) {
-    let head = network.head();
-    let n_terms = head.n_terms();
-    let n_regions = terms.len() / n_terms / (1 + usize::from(both_orders));
-    let (forth, back) = terms.split_at_mut(n_regions * n_terms);
-    let cells = tables.regions_mut().chunks_exact_mut(head.n_entries());
-    for (region, (row, table)) in forth.chunks_exact_mut(n_terms).zip(cells).enumerate() {
-        if both_orders {
-            head.average_orders(row, &back[region * n_terms..][..n_terms]);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::two_head::NetworkOptions,
+        coordination::SolverOptions,
+        environment::{
+            Environment, simple_spread::SimpleSpread, spread_options::SimpleSpreadOptions,
+        },
+        rng::{Purpose, Streams},
+    };
+
+    /// Tables of a state under a symmetry, entries as they are named without it.
+    fn tables(averaging: Averaging, symmetry: usize) -> Vec<f32> {
+        let environment = SimpleSpread::new(&SimpleSpreadOptions::default()).unwrap();
+        let view = environment.view();
+        let mut rng = Streams::new(3).rng(Purpose::Problem, 0);
+        let network = TwoHead::new(&NetworkOptions::default(), view.spec()).unwrap();
+        let parameters = network.layout().initialise(&mut rng);
+        let mut state: Vec<f32> =
+            (0..view.spec().state_width).map(|_| rng.normal() as f32).collect();
+        view.turn_state(symmetry, &mut state);
+        let noise = TableNoise::default();
+        let stage = Stage {
+            network: &network,
+            parameters: &parameters,
+            view,
+            noise_scale: 0.0,
+            noise: &noise,
+        };
+        let mut actor = Actor::new(view, SolverOptions::default().build(), averaging);
+        let mut action = vec![0; view.spec().n_agents];
+        let (graph, tables, _) = actor.decide(stage, &state, &[0.5], &mut action);
+        let turned = Sights::new(view, Averaging { orders: false, symmetries: 8 }).turned_entries;
+        let region =
+            |region| turned[symmetry].iter().map(move |&entry| tables.region(region)[entry]);
+        (0..graph.n_regions()).flat_map(region).collect()
+    }
+
+    fn largest_difference(one: &[f32], other: &[f32]) -> f32 {
+        one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn averaged_over_all_symmetries_a_decision_turns_with_the_world() {
+        let whole = Averaging { orders: true, symmetries: 8 };
+        let straight = tables(whole, 0);
+        for symmetry in 1..8 {
+            assert!(largest_difference(&straight, &tables(whole, symmetry)) < 1e-5, "{symmetry}");
         }
-        head.expand(row, table);
+        let once = tables(Averaging::NONE, 0);
+        assert!(largest_difference(&once, &tables(Averaging::NONE, 5)) > 1e-3);
+        assert!(largest_difference(&once, &straight) > 1e-3);
+    }
+
+    #[test]
+    fn an_average_over_two_symmetries_is_the_mean_of_both_tables() {
+        let of = |symmetry| tables(Averaging::NONE, symmetry);
+        let two = tables(Averaging { orders: false, symmetries: 2 }, 0);
+        let mean: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| 0.5 * (a + b)).collect();
+        assert!(largest_difference(&two, &mean) < 1e-5);
     }
 }

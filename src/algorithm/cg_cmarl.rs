@@ -2,7 +2,7 @@
 
 use super::{
     Learner, OperatingPoint, Setting,
-    actor::{Actor, Stage, states_per_shard},
+    actor::{Actor, Averaging, Stage, states_per_shard},
     cg_cmarl_options::{CgCmarlOptions, check, draw_multipliers, rule, wrong_length},
     exploration::TableNoise,
     policy::{CgCmarlPolicy, choose_in_shards},
@@ -218,7 +218,7 @@ impl CgCmarl {
             parameters: Arc::new(self.evaluated().to_vec()),
             multipliers,
             acting: self.options.acting.clone(),
-            average_orders: self.options.average_orders,
+            averaging: self.options.averaging(),
             noise: Arc::new(self.noise.clone()),
             actors: Vec::new(),
             rows: Vec::new(),
@@ -252,7 +252,7 @@ impl Player for CgCmarl {
             &mut actors,
             self.stage(scene.view),
             coordinator,
-            false,
+            Averaging::NONE,
             scene,
             multipliers,
             rngs,

@@ -1,6 +1,7 @@
 //! The options of CG-CMARL and what they must satisfy.
 
 use super::{
+    actor::Averaging,
     td::{ErrorKind, NextAction, TdRule},
     two_head::NetworkOptions,
 };
@@ -100,6 +101,23 @@ pub struct CgCmarlOptions {
     pub acting: SolverOptions,
     /// Whether the trained policy averages a pair's table over both orders of its members.
     pub average_orders: bool,
+    /// Over how many symmetries of the world the trained policy averages a region's table; 1 is
+    /// fastest, 8 is all that Simple Spread has.
+    pub average_symmetries: usize,
+}
+
+impl CgCmarlOptions {
+    /// Takes over how others act with what they learned.
+    pub fn act_as(&mut self, others: &Self) {
+        self.acting.clone_from(&others.acting);
+        self.average_orders = others.average_orders;
+        self.average_symmetries = others.average_symmetries;
+    }
+
+    /// Over what the trained policy averages.
+    pub(super) fn averaging(&self) -> Averaging {
+        Averaging { orders: self.average_orders, symmetries: self.average_symmetries }
+    }
 }
 
 impl Default for CgCmarlOptions {
@@ -112,6 +130,7 @@ impl Default for CgCmarlOptions {
             coordination: SolverOptions::default(),
             acting: SolverOptions::default(),
             average_orders: true,
+            average_symmetries: 8,
         }
     }
 }
@@ -153,6 +172,13 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     }
     if options.learning.target_interval == 0 {
         return Err(Error::setting("target_interval", 0, positive));
+    }
+    if options.average_symmetries == 0 {
+        return Err(Error::setting(
+            "average_symmetries",
+            0,
+            "must be positive; 1 averages nothing",
+        ));
     }
     if per_constraint(&options.multipliers.fixed, spec.constraints.len()).is_none() {
         return Err(wrong_length("fixed", &options.multipliers.fixed, spec));

@@ -1,7 +1,7 @@
 //! The trained policy at one trade-off, and acting on many states at once.
 
 use super::{
-    actor::{Actor, Stage, states_per_shard},
+    actor::{Actor, Averaging, Stage, states_per_shard},
     exploration::TableNoise,
     two_head::TwoHead,
 };
@@ -21,7 +21,7 @@ pub struct CgCmarlPolicy {
     pub(super) parameters: Arc<Vec<f32>>,
     pub(super) multipliers: Vec<f32>,
     pub(super) acting: SolverOptions,
-    pub(super) average_orders: bool,
+    pub(super) averaging: Averaging,
     pub(super) noise: Arc<TableNoise>,
     pub(super) actors: Vec<Actor>,
     pub(super) rows: Vec<f32>,
@@ -41,7 +41,7 @@ impl CgCmarlPolicy {
         action: &mut JointAction,
     ) -> (&CoordinationGraph, &FactorTables, Coordination) {
         if self.actors.is_empty() {
-            self.actors.push(Actor::new(view, self.acting.build(), self.average_orders));
+            self.actors.push(Actor::new(view, self.acting.build(), self.averaging));
         }
         let stage = Stage {
             network: &self.network,
@@ -67,7 +67,7 @@ impl CgCmarlPolicy {
     /// An actor that decides like this policy, with this coordinator or the policy's own.
     pub fn actor(&self, view: &dyn View, coordinator: Option<Box<dyn Coordinator>>) -> Actor {
         let coordinator = coordinator.unwrap_or_else(|| self.acting.build());
-        Actor::new(view, coordinator, self.average_orders)
+        Actor::new(view, coordinator, self.averaging)
     }
 
     /// Weight of each constraint.
@@ -92,7 +92,7 @@ impl Player for CgCmarlPolicy {
             &mut self.actors,
             stage,
             coordinator,
-            self.average_orders,
+            self.averaging,
             scene,
             &self.rows,
             rngs,
@@ -106,7 +106,7 @@ pub(super) fn choose_in_shards(
     actors: &mut Vec<Actor>,
     stage: Stage<'_>,
     coordinator: impl Fn() -> Box<dyn Coordinator>,
-    both_orders: bool,
+    averaging: Averaging,
     scene: Scene<'_>,
     multipliers: &[f32],
     rngs: &mut [Rng],
@@ -115,7 +115,7 @@ pub(super) fn choose_in_shards(
     let spec = scene.view.spec();
     let share = states_per_shard(spec.max_regions);
     while actors.len() < actions.len().div_ceil(share) {
-        actors.push(Actor::new(scene.view, coordinator(), both_orders));
+        actors.push(Actor::new(scene.view, coordinator(), averaging));
     }
     if actions.len() <= share {
         // Handing a single share to another thread would only cost time.

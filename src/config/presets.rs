@@ -181,5 +181,6 @@ fn to_the_letter(config: &mut Config) {
         solver.tolerance = 0.0;
     }
     config.cg_cmarl.average_orders = false;
+    config.cg_cmarl.average_symmetries = 1;
     config.training.environments = if config.environment.agents >= 6 { 8 } else { 1 };
 }

@@ -113,7 +113,7 @@ pub(super) fn choose_in_shards(
     actions: &mut [JointAction],
 ) {
     let spec = scene.view.spec();
-    let share = states_per_shard(spec.max_regions);
+    let share = states_per_shard(spec.max_regions * averaging.symmetries);
     while actors.len() < actions.len().div_ceil(share) {
         actors.push(Actor::new(scene.view, coordinator(), averaging));
     }

@@ -75,6 +75,9 @@ impl Row {
     }
 }
 
+/// Environment steps over which exploration falls by default.
+const EXPLORED: u64 = 100_000;
+
 /// The fixed layouts of the second figure.
 pub const LAYOUTS: [Layout; 3] = [Layout::SpreadUniform, Layout::Line, Layout::ClusteredPair];
 
@@ -167,30 +170,34 @@ impl Plan {
 
     /// The configuration of a job: its row's file, with team, seed and budget set.
     pub fn config(&self, job: &Job) -> Result<Config> {
-        let overrides = [
-            ("agents", job.n_agents.to_string()),
-            ("seed", job.seed.to_string()),
-            ("total_steps", self.steps(job.n_agents).to_string()),
-            ("episodes", self.episodes().to_string()),
-        ]
-        .map(|(key, value)| (key.to_owned(), value));
+        let overrides = self.overrides(job).map(|(key, value)| (key.to_owned(), value.to_string()));
         let in_file = |message: String| Error::format(job.row.file, None, message);
         let table = toml::from_str(job.row.config).map_err(|error| in_file(error.to_string()))?;
-        Config::resolve(Some(table), &overrides).map_err(|error| {
+        Config::resolve(Some(table), &overrides.collect::<Vec<_>>()).map_err(|error| {
             in_file(format!("{error}; is `{}` part of this program?", job.row.algorithm))
         })
     }
 
     /// The command that trains a job on its own, from a clone of the repository.
     pub fn command(&self, job: &Job) -> String {
-        format!(
-            "cgcmarl train --config {} agents={} seed={} total_steps={} episodes={}",
-            job.row.file,
-            job.n_agents,
-            job.seed,
-            self.steps(job.n_agents),
-            self.episodes()
-        )
+        let overrides = self.overrides(job).map(|(key, value)| format!(" {key}={value}"));
+        format!("cgcmarl train --config {}{}", job.row.file, overrides.collect::<String>())
+    }
+
+    /// Team, seed and budget of a job. Who explores does so for a third of a short training, lest
+    /// it learn from chance alone.
+    fn overrides(&self, job: &Job) -> impl Iterator<Item = (&'static str, u64)> {
+        let steps = self.steps(job.n_agents);
+        let explored = EXPLORED.min(steps / 3);
+        let explores = explored < EXPLORED && !job.row.algorithm.starts_with("mappo");
+        [
+            ("agents", job.n_agents as u64),
+            ("seed", job.seed),
+            ("total_steps", steps),
+            ("episodes", self.episodes() as u64),
+        ]
+        .into_iter()
+        .chain(explores.then_some(("exploration.steps", explored)))
     }
 }
 
@@ -248,6 +255,22 @@ mod tests {
             assert_eq!((config.environment.agents, config.seed), (job.n_agents, job.seed));
             assert_eq!(config.evaluation.episodes, 7);
         }
+    }
+
+    #[test]
+    fn a_short_training_explores_for_a_third_of_it() {
+        let explored = |row: &str, steps: u64| {
+            let row = ROWS.iter().find(|known| known.name == row).unwrap();
+            let job = Job { row, n_agents: 4, seed: 1 };
+            let plan = Plan { steps: Some(steps), ..plan() };
+            let config = plan.config(&job).unwrap();
+            let told = plan.command(&job).contains("exploration.steps");
+            (config.cg_cmarl.exploration.steps, config.iql.exploration.steps, told)
+        };
+        assert_eq!(explored("cg_cmarl", 90_000), (30_000, 100_000, true));
+        assert_eq!(explored("iql_0.3", 90_000), (100_000, 30_000, true));
+        assert_eq!(explored("iql_0.3", 300_000), (100_000, 100_000, false));
+        assert_eq!(explored("mappo_0.3", 90_000), (100_000, 100_000, false));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     coordination::SolverOptions,
-    environment::Spec,
+    environment::{Spec, symmetry::SQUARE},
     error::{Error, Result},
     multipliers::{MultiplierOptions, per_constraint},
     nn::AdamOptions,
@@ -173,12 +173,9 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     if options.learning.target_interval == 0 {
         return Err(Error::setting("target_interval", 0, positive));
     }
-    if options.average_symmetries == 0 {
-        return Err(Error::setting(
-            "average_symmetries",
-            0,
-            "must be positive; 1 averages nothing",
-        ));
+    if !(1..=SQUARE).contains(&options.average_symmetries) {
+        let reason = "must be 1 (averages nothing) to 8 (all symmetries of the square)";
+        return Err(Error::setting("average_symmetries", options.average_symmetries, reason));
     }
     if per_constraint(&options.multipliers.fixed, spec.constraints.len()).is_none() {
         return Err(wrong_length("fixed", &options.multipliers.fixed, spec));

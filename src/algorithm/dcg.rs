@@ -9,6 +9,7 @@ use super::{
     actor::refit,
     agent_rows::{agent_row_width, write_agent_rows},
     joint_batch::JointBatch,
+    pair_network::PairNetwork,
     q_learning::{JointValue, Networks, QLearner, QLearningOptions, squared, usual_exploration},
     row_network::RowNetwork,
 };
@@ -30,8 +31,8 @@ use serde::{Deserialize, Serialize};
 pub struct DcgNetworkOptions {
     /// Widths of the encoder's layers.
     pub hidden: Vec<usize>,
-    /// Widths of the hidden layers of the pairs' network.
-    pub pair_hidden: Vec<usize>,
+    /// Width of the hidden layer of the pairs' network.
+    pub pair_hidden: usize,
     /// Rank of a pair's payoff table; 0 for one output per joint action.
     pub rank: usize,
     /// Whether an agent also sees its own number.
@@ -40,7 +41,7 @@ pub struct DcgNetworkOptions {
 
 impl Default for DcgNetworkOptions {
     fn default() -> Self {
-        Self { hidden: vec![128, 64], pair_hidden: vec![64], rank: 4, identity: true }
+        Self { hidden: vec![128, 64], pair_hidden: 64, rank: 4, identity: true }
     }
 }
 
@@ -89,6 +90,9 @@ impl DcgOptions {
         if self.network.hidden.is_empty() {
             return Err(Error::setting("hidden", "[]", "needs at least one layer"));
         }
+        if self.network.pair_hidden == 0 {
+            return Err(Error::setting("pair_hidden", 0, "must be positive"));
+        }
         let value = Box::new(Dcg::new(self, spec));
         let Self { learning, exploration, .. } = self;
         QLearner::new(value, learning, *exploration, (spec, setting), total_steps, streams)
@@ -101,7 +105,7 @@ struct Dcg {
     layout: Layout,
     encoder: RowNetwork,
     utility: RowNetwork,
-    payoff: RowNetwork,
+    payoff: PairNetwork,
     coordinator: Box<dyn Coordinator>,
     graph: CoordinationGraph,
     tables: FactorTables,
@@ -113,6 +117,7 @@ struct Dcg {
     next_actions: Vec<usize>,
     values: Vec<f32>,
     next_values: Vec<f32>,
+    d_payoffs: Vec<f32>,
 }
 
 impl Dcg {
@@ -120,13 +125,11 @@ impl Dcg {
         let DcgNetworkOptions { hidden, pair_hidden, rank, identity } = &options.network;
         let n = spec.n_actions;
         let n_features = hidden[hidden.len() - 1];
-        let n_terms = if *rank == 0 { n * n } else { 2 * rank * n };
         let encoder = [&[agent_row_width(spec, *identity)], &hidden[..]].concat();
-        let pair = [&[2 * n_features], &pair_hidden[..], &[n_terms]].concat();
         let mut layout = Layout::default();
         let encoder = RowNetwork::new(Mlp::new(&mut layout, "encoder", &encoder, true));
         let utility = RowNetwork::new(Mlp::new(&mut layout, "utility", &[n_features, n], false));
-        let payoff = RowNetwork::new(Mlp::new(&mut layout, "payoff", &pair, false));
+        let payoff = PairNetwork::new(&mut layout, (n_features, *pair_hidden), (n, *rank));
         let graph = CoordinationGraph::complete(spec.n_agents);
         Self {
             coordinator: options.coordination.build(),
@@ -145,10 +148,11 @@ impl Dcg {
             next_actions: Vec::new(),
             values: Vec::new(),
             next_values: Vec::new(),
+            d_payoffs: Vec::new(),
         }
     }
 
-    /// Fills the utilities and the terms of every pair, in both orders of its members.
+    /// Fills the utilities and what the payoffs of all pairs are made of.
     fn forward(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
         let Self { encoder, utility, payoff, pairs, starts, graph, .. } = self;
         write_agent_rows(view, states, self.options.network.identity, &mut encoder.input);
@@ -164,51 +168,7 @@ impl Dcg {
             pairs.extend(graph.regions().map(|pair| [first + pair[0], first + pair[1]]));
             starts.push(pairs.len());
         }
-        let width = encoder.mlp.n_outputs();
-        let features = |row: usize| &encoder.output[row * width..][..width];
-        payoff.input.clear();
-        for &[i, j] in &*pairs {
-            for row in [i, j, j, i] {
-                payoff.input.extend_from_slice(features(row));
-            }
-        }
-        payoff.forward(parameters);
-    }
-
-    /// The outputs of a pair in one of its orders.
-    fn terms(&self, pair: usize, reversed: usize) -> &[f32] {
-        let width = self.payoff.mlp.n_outputs();
-        &self.payoff.output[(2 * pair + reversed) * width..][..width]
-    }
-
-    /// The payoff of one joint action of a pair: an output, or a sum of products of outputs.
-    fn payoff(&self, terms: &[f32], a: usize, b: usize) -> f32 {
-        let n = self.spec.n_actions;
-        match self.options.network.rank {
-            0 => terms[a * n + b],
-            rank => (0..rank).map(|k| terms[k * n + a] * terms[(rank + k) * n + b]).sum(),
-        }
-    }
-
-    /// The payoffs of a pair, both orders together, for every action of its second agent.
-    fn write_payoffs(&self, pair: usize, a: usize, share: f32, row: &mut [f32]) {
-        let n = row.len();
-        let (forth, back) = (self.terms(pair, 0), self.terms(pair, 1));
-        let rank = self.options.network.rank;
-        if rank == 0 {
-            for (b, cell) in row.iter_mut().enumerate() {
-                *cell = share * (forth[a * n + b] + back[b * n + a]);
-            }
-            return;
-        }
-        row.fill(0.0);
-        for k in 0..rank {
-            let (left, right) = (forth[k * n + a], back[(rank + k) * n + a]);
-            let terms = forth[(rank + k) * n..][..n].iter().zip(&back[k * n..][..n]);
-            for (cell, (f, b)) in row.iter_mut().zip(terms) {
-                *cell += share * (left * f + right * b);
-            }
-        }
+        payoff.forward(parameters, &encoder.output, pairs);
     }
 
     /// Writes the best joint action of one state, after [`Self::forward`].
@@ -225,78 +185,43 @@ impl Dcg {
         let range = self.starts[state]..self.starts[state + 1];
         let share = 0.5 / range.len().max(1) as f32;
         for (region, pair) in range.enumerate() {
-            let rows = tables.region_mut(region).chunks_exact_mut(n);
-            rows.enumerate().for_each(|(a, row)| self.write_payoffs(pair, a, share, row));
+            self.payoff.write_table(pair, share, tables.region_mut(region));
         }
         self.coordinator.coordinate(&self.graph, &tables, &mut self.joint);
         self.tables = tables;
     }
 
-    /// The team's value of one joint action in one state.
+    /// The team's value of the joint action taken in one state.
     fn value(&self, state: usize, actions: &[usize]) -> f32 {
         let Spec { n_agents, n_actions: n, .. } = self.spec;
-        let first = state * n_agents;
-        let alone: f32 = (0..n_agents)
-            .map(|agent| self.utility.output[(first + agent) * n + actions[agent]])
-            .sum();
-        let range = self.starts[state]..self.starts[state + 1];
-        let share = 0.5 / range.len().max(1) as f32;
-        let together = range.map(|pair| {
-            let [a, b] = self.pairs[pair].map(|row| actions[row - first]);
-            self.payoff(self.terms(pair, 0), a, b) + self.payoff(self.terms(pair, 1), b, a)
-        });
-        alone / n_agents as f32 + share * together.sum::<f32>()
+        let rows = state * n_agents..(state + 1) * n_agents;
+        let alone: f32 = rows.map(|row| self.utility.output[row * n + actions[row]]).sum();
+        let pairs = self.starts[state]..self.starts[state + 1];
+        let share = 0.5 / pairs.len().max(1) as f32;
+        let together: f32 = pairs.map(|pair| self.payoff.payoff(pair)).sum();
+        alone / n_agents as f32 + share * together
     }
 
-    /// Adds the gradient of every team value, after [`Self::forward`] of the same states.
+    /// Adds the gradient of every team value, given those of the values.
     fn backward(&mut self, parameters: &[f32], actions: &[usize], d: &[f32], gradient: &mut [f32]) {
         let Spec { n_agents, n_actions: n, .. } = self.spec;
-        let mut d_utility = std::mem::take(&mut self.utility.d_output);
-        let mut d_payoff = std::mem::take(&mut self.payoff.d_output);
-        d_utility.clear();
-        d_utility.resize(self.utility.output.len(), 0.0);
-        d_payoff.clear();
-        d_payoff.resize(self.payoff.output.len(), 0.0);
-        let width = self.payoff.mlp.n_outputs();
+        let Self { encoder, utility, payoff, starts, d_payoffs, .. } = self;
+        utility.d_output.clear();
+        utility.d_output.resize(utility.output.len(), 0.0);
+        d_payoffs.clear();
         for (state, &d) in d.iter().enumerate() {
-            for row in state * n_agents..(state + 1) * n_agents {
-                d_utility[row * n + actions[row]] = d / n_agents as f32;
+            let rows = utility.d_output[state * n_agents * n..].chunks_exact_mut(n);
+            for (row, &action) in rows.zip(&actions[state * n_agents..][..n_agents]) {
+                row[action] = d / n_agents as f32;
             }
-            let range = self.starts[state]..self.starts[state + 1];
-            let share = 0.5 * d / range.len().max(1) as f32;
-            for pair in range {
-                let [a, b] = self.pairs[pair].map(|row| actions[row]);
-                for (reversed, a, b) in [(0, a, b), (1, b, a)] {
-                    let cells = &mut d_payoff[(2 * pair + reversed) * width..][..width];
-                    self.spread(self.terms(pair, reversed), (a, b), share, cells);
-                }
-            }
+            let n_pairs = starts[state + 1] - starts[state];
+            d_payoffs.extend(std::iter::repeat_n(0.5 * d / n_pairs.max(1) as f32, n_pairs));
         }
-        (self.utility.d_output, self.payoff.d_output) = (d_utility, d_payoff);
-        self.utility.backward(parameters, gradient, true);
-        self.payoff.backward(parameters, gradient, true);
-        let Self { encoder, utility, payoff, pairs, .. } = self;
-        encoder.d_output.clone_from(&utility.d_input);
-        let n_features = encoder.mlp.n_outputs();
-        let rows = pairs.iter().flat_map(|&[i, j]| [i, j, j, i]);
-        for (row, d) in rows.zip(payoff.d_input.chunks_exact(n_features)) {
-            let sums = &mut encoder.d_output[row * n_features..][..n_features];
-            sums.iter_mut().zip(d).for_each(|(sum, d)| *sum += d);
-        }
+        utility.backward(parameters, gradient, true);
+        let d_features = payoff.backward(parameters, gradient, d_payoffs);
+        encoder.d_output.clear();
+        encoder.d_output.extend(utility.d_input.iter().zip(d_features).map(|(u, p)| u + p));
         encoder.backward(parameters, gradient, false);
-    }
-
-    /// Writes the gradient of the terms of one payoff.
-    fn spread(&self, terms: &[f32], (a, b): (usize, usize), d: f32, d_terms: &mut [f32]) {
-        let (n, rank) = (self.spec.n_actions, self.options.network.rank);
-        if rank == 0 {
-            d_terms[a * n + b] = d;
-        }
-        for k in 0..rank {
-            let (first, second) = (k * n + a, (rank + k) * n + b);
-            d_terms[first] = d * terms[second];
-            d_terms[second] = d * terms[first];
-        }
     }
 }
 
@@ -307,6 +232,7 @@ impl JointValue for Dcg {
 
     fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
         self.forward(parameters, scene.view, scene.states);
+        self.payoff.evaluate_all(parameters);
         for (state, action) in actions.iter_mut().enumerate() {
             self.coordinate(scene.view, scene.states, state);
             action.clone_from(&self.joint);
@@ -320,8 +246,8 @@ impl JointValue for Dcg {
         batch: &JointBatch,
         gradient: &mut [f32],
     ) -> f32 {
-        let n_agents = self.spec.n_agents;
         self.forward(networks.online, view, &batch.afters);
+        self.payoff.evaluate_all(networks.online);
         let mut next_actions = std::mem::take(&mut self.next_actions);
         next_actions.clear();
         for state in 0..batch.len() {
@@ -329,19 +255,20 @@ impl JointValue for Dcg {
             next_actions.extend_from_slice(&self.joint);
         }
         self.forward(networks.target, view, &batch.afters);
+        self.payoff.evaluate_taken(networks.target, &next_actions);
         let mut next_values = std::mem::take(&mut self.next_values);
         next_values.clear();
-        let chosen = next_actions.chunks_exact(n_agents).enumerate();
-        next_values.extend(chosen.map(|(state, actions)| self.value(state, actions)));
+        next_values.extend((0..batch.len()).map(|state| self.value(state, &next_actions)));
         self.forward(networks.online, view, &batch.states);
+        self.payoff.evaluate_taken(networks.online, &batch.actions);
         let mut d_values = std::mem::take(&mut self.values);
         d_values.clear();
         let share = 1.0 / batch.len() as f32;
         let mut sum = 0.0;
-        for (state, actions) in batch.actions.chunks_exact(n_agents).enumerate() {
+        for (state, &next_value) in next_values.iter().enumerate() {
             let (reward, discount) = (batch.team_reward(state), batch.discounts[state]);
-            let value = self.value(state, actions);
-            let (loss, error) = squared(value, reward, discount, next_values[state]);
+            let value = self.value(state, &batch.actions);
+            let (loss, error) = squared(value, reward, discount, next_value);
             sum += share * loss;
             d_values.push(share * error);
         }
@@ -366,8 +293,7 @@ mod tests {
     };
 
     fn options(rank: usize) -> DcgOptions {
-        let network =
-            DcgNetworkOptions { hidden: vec![6], pair_hidden: vec![5], rank, identity: true };
+        let network = DcgNetworkOptions { hidden: vec![6], pair_hidden: 5, rank, identity: true };
         DcgOptions { network, ..DcgOptions::default() }
     }
 

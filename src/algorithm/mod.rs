@@ -14,6 +14,7 @@ mod iql;
 mod joint_batch;
 mod mappo;
 mod mappo_lag;
+mod pair_network;
 mod policy;
 mod ppo;
 #[cfg(test)]

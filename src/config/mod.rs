@@ -254,11 +254,12 @@ fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
             let parts = text.split(',').map(|part| parse_value(key, part.trim(), before.first()));
             parts.collect::<Result<_>>().map(Value::Array)
         }
-        (Some(before), parsed) if !before.same_type(parsed) => Err(Error::setting(
-            key,
-            text,
-            format!("must be a {}, such as {before}", before.type_str()),
-        )),
+        (Some(before), parsed) if !before.same_type(parsed) => {
+            let kind = before.type_str();
+            let article = if kind.starts_with(['a', 'i']) { "an" } else { "a" };
+            let reason = format!("must be {article} {kind}, such as {before}");
+            Err(Error::setting(key, text, reason))
+        }
         _ => Ok(parsed),
     }
 }

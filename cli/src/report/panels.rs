@@ -56,6 +56,16 @@ pub(crate) fn scenarios(results: &Results) -> Option<Picture> {
     })
 }
 
+/// How many seeds the points have: one number, or the fewest and the most.
+fn seeds_of(teams: &[&Team]) -> String {
+    let seeds = || teams.iter().flat_map(|team| &team.points).map(|point| point.seeds);
+    match (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0)) {
+        (1, 1) => "1 seed".into(),
+        (fewest, most) if fewest == most => format!("{most} seeds"),
+        (fewest, most) => format!("{fewest} to {most} seeds"),
+    }
+}
+
 fn sheet(
     title: &str,
     teams: &[&Team],
@@ -72,11 +82,10 @@ fn sheet(
     let n_lines = places.last().map_or(0.0, |(_, row)| row + 1.0);
     let mut picture = Picture::new(total, bottom + 19.0 * n_lines + 4.0);
     picture.text((LEFT - 42.0, 20.0), title, Font::new(15.0, BLACK).bold(), Anchor::Start);
-    let n_seeds = first.points.iter().map(|point| point.seeds).max().unwrap_or(0);
     let note = format!(
-        "{} episodes × {n_seeds} {} per point; bars: 95 % intervals; square: dominated by a star",
+        "{} episodes × {} per point; bars: 95 % intervals; square: dominated by a star",
         first.episodes,
-        if n_seeds == 1 { "seed" } else { "seeds" }
+        seeds_of(teams)
     );
     picture.text((LEFT - 42.0, 40.0), note, Font::new(11.0, GREY), Anchor::Start);
     for (index, (team, series)) in teams.iter().zip(&all).enumerate() {

@@ -39,6 +39,7 @@ pub fn gather(folder: &Path) -> Results {
     let mut results = Results {
         program: "cgcmarl".into(),
         version: env!("CARGO_PKG_VERSION").into(),
+        left_out: left_out(folder),
         teams: vec![],
     };
     for layout in [Layout::Random].into_iter().chain(LAYOUTS) {
@@ -57,6 +58,28 @@ fn team_sizes(folder: &Path) -> Vec<usize> {
         names.filter_map(|name| name.strip_prefix(&format!("{TASK}_"))?.parse().ok()).collect();
     sizes.sort_unstable();
     sizes
+}
+
+/// The files of trained runs that cannot be read, and so cannot be told of.
+fn left_out(folder: &Path) -> Vec<PathBuf> {
+    let mut files = vec![];
+    for place in team_sizes(folder).into_iter().map(|n| team_folder(folder, n)) {
+        for run in ROWS.iter().flat_map(|row| trained(&place, row)) {
+            if steps(&run).is_none() {
+                files.push(run.join("config.toml"));
+            }
+            let layouts = [Layout::Random].into_iter().chain(LAYOUTS);
+            let played = layouts.map(|layout| played_file(&run, layout));
+            files.extend(played.filter(|file| file.exists() && read_played(file).is_none()));
+        }
+    }
+    files
+}
+
+/// How long a run was trained, where its configuration can be read.
+fn steps(run: &Path) -> Option<u64> {
+    let config = Config::parse(&RunDir::open(run).ok()?.config().ok()?).ok()?;
+    Some(config.training.total_steps)
 }
 
 fn team(folder: &Path, n_agents: usize, layout: Layout) -> Option<Team> {
@@ -88,8 +111,8 @@ fn team(folder: &Path, n_agents: usize, layout: Layout) -> Option<Team> {
     Some(team)
 }
 
-/// The seeds of a row that are trained and played, lowest first.
-fn seeds(place: &Path, row: &Row) -> Vec<PathBuf> {
+/// The trained seeds of a row, lowest first.
+fn trained(place: &Path, row: &Row) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(place.join(row.name)) else { return vec![] };
     let mut found: Vec<(u64, PathBuf)> = entries
         .flatten()
@@ -104,18 +127,21 @@ fn seeds(place: &Path, row: &Row) -> Vec<PathBuf> {
 }
 
 fn finished(place: &Path, row: &'static Row, layout: Layout) -> Option<Finished> {
-    let places = seeds(place, row);
-    let played: Vec<_> =
-        places.iter().filter_map(|seed| read_played(&played_file(seed, layout))).collect();
-    let config = Config::parse(&RunDir::open(places.first()?).ok()?.config().ok()?).ok()?;
-    let first = played.first()?;
+    let (mut steps_of_all, mut played) = (vec![], vec![]);
+    for run in trained(place, row) {
+        if let (Some(steps), Some(seed)) = (steps(&run), read_played(&played_file(&run, layout))) {
+            steps_of_all.push(steps);
+            played.push(seed);
+        }
+    }
+    let (first, steps) = (played.first()?, *steps_of_all.first()?);
     let entry = |point: &PlayedPoint| {
         let same = |other: &&PlayedPoint| other.parameter == point.parameter;
         let seeds = played.iter().filter_map(|seed| seed.points.iter().find(same)).cloned();
         Entry { row: row.name, seeds: seeds.collect() }
     };
     let entries = first.points.iter().map(entry).collect();
-    Some(Finished { row, steps: config.training.total_steps, entries })
+    Some(Finished { row, steps, entries })
 }
 
 /// Points, fronts and dominance, with their bootstrap.
@@ -256,7 +282,7 @@ fn dominance(points: &[Point], means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> 
 
 /// Steps until each coverage was first reached in training.
 fn learning(place: &Path, row: &'static Row) -> Option<Learning> {
-    let curves: Vec<Vec<(f64, f64)>> = seeds(place, row)
+    let curves: Vec<Vec<(f64, f64)>> = trained(place, row)
         .iter()
         .filter_map(|seed| RunDir::open(seed).ok()?.metrics().ok())
         .map(|lines| {

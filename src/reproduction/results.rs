@@ -1,6 +1,7 @@
 //! What a reproduction found, team by team and layout by layout: the content of `results.json`.
 
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -9,6 +10,9 @@ pub struct Results {
     pub program: String,
     /// Version of the program.
     pub version: String,
+    /// Files of trained runs that could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<PathBuf>,
     /// One per team size and layout.
     pub teams: Vec<Team>,
 }

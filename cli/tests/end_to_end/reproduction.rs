@@ -88,6 +88,15 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     assert!(page.contains("<svg") && page.contains("CG-CMARL"), "{page}");
     let checked = place.succeed(&["paper-check", "--reproduction", "cut"]).text;
     assert!(checked.contains("not confirmed") && checked.contains("not measured"), "{checked}");
+
+    // A run that cannot be read is left out, but not in silence.
+    let config = "cut/runs/simple_spread_3/iql_0.3/seed_2/config.toml";
+    fs::write(place.path(config), "algorithm = 7").unwrap();
+    let ours = words("cut", &["--quiet"]).into_iter();
+    let ours: Vec<&str> =
+        ours.map(|word| if word == WORDS[2] { "cg_cmarl" } else { word }).collect();
+    let remarks = place.succeed(&ours).remarks;
+    assert!(remarks.contains(&format!("warning: {config} cannot be read")), "{remarks}");
 }
 
 #[test]

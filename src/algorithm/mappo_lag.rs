@@ -41,7 +41,7 @@ impl Default for MappoLagOptions {
     fn default() -> Self {
         Self {
             cost_limit: vec![0.5],
-            lambda_lr: 0.05,
+            lambda_lr: 0.01,
             lagrangian_upper_bound: 20.0,
             ppo: PpoOptions::default(),
         }

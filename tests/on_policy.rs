@@ -100,6 +100,8 @@ fn the_limit_decides_the_worked_example() {
     for (limit, expected) in [(1.0, [1, 1]), (5.0, [0, 0])] {
         let options = MappoLagOptions {
             cost_limit: vec![limit],
+            // Two hundred rounds are few: the multiplier has to hurry.
+            lambda_lr: 0.05,
             ppo: for_games(),
             ..MappoLagOptions::default()
         };

@@ -1,76 +1,52 @@
-//! The only loop that steps environments, for training and evaluation alike: many side by side.
+//! The only loop that steps environments: many side by side, for training, evaluation and playback.
 
 use crate::{
-    environment::{Ending, Environment, Outcome, View},
+    environment::{Batch, Ending, Environment, Outcome, Policy, Reduce, Spec, View},
     graph::JointAction,
     rng::{Purpose, Rng, Streams},
 };
 
-/// What a player sees before it acts: one state row per environment.
-#[derive(Clone, Copy)]
-pub struct Scene<'a> {
-    /// How to look at a state.
-    pub view: &'a dyn View,
-    /// State rows, one per environment.
-    pub states: &'a [f32],
-}
-
-impl Scene<'_> {
-    /// Number of environments side by side.
-    pub fn len(&self) -> usize {
-        self.states.len() / self.view.spec().state_width
-    }
-
-    /// Whether there is nothing to see.
-    pub fn is_empty(&self) -> bool {
-        self.states.is_empty()
-    }
-
-    /// The state of one environment.
-    pub fn state(&self, slot: usize) -> &[f32] {
-        let width = self.view.spec().state_width;
-        &self.states[slot * width..][..width]
-    }
-}
-
-/// Takes part in episodes. A frozen policy only acts; a learner also observes and learns.
-pub trait Player: Send {
+/// Controls the team in episodes: a frozen policy only acts, a learner also observes and updates.
+pub trait Controller: Send {
     /// An episode begins in environment `slot`.
     fn begin(&mut self, _slot: usize, _rng: &mut Rng) {}
-    /// Writes one joint action per environment; `rngs` holds one stream per running episode.
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]);
+    /// Writes one joint action per state; `rngs` holds one stream for each.
+    fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]);
     /// Hears what one step brought in one environment.
     fn observe(&mut self, _transition: Transition<'_>) {}
-    /// All environments have stepped once: the moment to learn.
-    fn learn(&mut self, _view: &dyn View) {}
+    /// All environments that still run have stepped once: the moment to learn.
+    fn update(&mut self, _view: &dyn View) {}
 }
 
-/// One step as a player hears of it.
+/// A policy in control: it acts and hears nothing.
+pub struct Acting<'a>(pub &'a mut dyn Policy);
+
+impl Controller for Acting<'_> {
+    fn act(&mut self, batch: Batch<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.0.act(batch, actions);
+    }
+}
+
+/// One step as a learner hears of it.
 #[derive(Clone, Copy)]
 pub struct Transition<'a> {
     /// Which of the environments side by side.
     pub slot: usize,
     /// What was there.
-    pub before: &'a [f32],
+    pub state: &'a [f32],
     /// What was done.
     pub action: &'a [usize],
     /// What it brought.
     pub outcome: &'a Outcome,
     /// What is there now.
-    pub after: &'a [f32],
+    pub next_state: &'a [f32],
 }
 
 /// What one episode amounted to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Sum of team rewards.
-    pub team_return: f64,
-    /// Coverage at the last step, within 0.1, 0.15 and 0.2.
-    pub coverage: [f32; 3],
-    /// Mean number of overlapping pairs per step.
-    pub collisions: f64,
-    /// Mean number of overlapping pairs per step that no action could avoid.
-    pub floor: f64,
+    /// The episode's value of every reported metric, in the order of [`Spec::reported`].
+    pub metrics: Vec<f64>,
     /// Mean cost per step: row = agent, column = constraint.
     pub agent_costs: Vec<f32>,
     /// Steps played.
@@ -78,69 +54,96 @@ pub struct Summary {
 }
 
 impl Summary {
-    fn clear(&mut self, n_costs: usize) {
-        let mut agent_costs = std::mem::take(&mut self.agent_costs);
-        agent_costs.clear();
-        agent_costs.resize(n_costs, 0.0);
-        *self = Self { agent_costs, ..Self::default() };
+    fn clear(&mut self, spec: &Spec) {
+        self.steps = 0;
+        self.agent_costs.clear();
+        self.agent_costs.resize(spec.n_agents() * spec.n_constraints(), 0.0);
+        self.metrics.clear();
+        let start = |reduce| if reduce == Reduce::All { 1.0 } else { 0.0 };
+        self.metrics.extend(spec.metrics.iter().map(|metric| start(metric.reduce)));
+        // The return, and what each constraint costs.
+        self.metrics.resize(spec.metrics.len() + 1 + spec.n_constraints(), 0.0);
     }
 
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, spec: &Spec, outcome: &Outcome) {
         self.steps += 1;
-        self.team_return += f64::from(outcome.team_reward);
-        self.coverage = outcome.metrics.coverage;
-        self.collisions += f64::from(outcome.metrics.collisions);
-        self.floor += f64::from(outcome.metrics.unavoidable);
+        let own = self.metrics.iter_mut().zip(&outcome.metrics);
+        for ((sum, value), metric) in own.zip(&spec.metrics) {
+            match metric.reduce {
+                Reduce::Last => *sum = *value,
+                Reduce::Mean | Reduce::Sum => *sum += value,
+                Reduce::All if *value == 0.0 => *sum = 0.0,
+                Reduce::All => {}
+            }
+        }
+        self.metrics[spec.metrics.len()] += f64::from(outcome.team_reward);
         self.agent_costs.iter_mut().zip(&outcome.agent_costs).for_each(|(sum, c)| *sum += c);
     }
 
-    fn average(&mut self) {
+    /// Closes the episode: sums become means.
+    fn close(&mut self, spec: &Spec) {
         let steps = f64::from(self.steps);
-        self.collisions /= steps;
-        self.floor /= steps;
+        for (sum, metric) in self.metrics.iter_mut().zip(&spec.metrics) {
+            if metric.reduce == Reduce::Mean {
+                *sum /= steps;
+            }
+        }
         self.agent_costs.iter_mut().for_each(|cost| *cost /= steps as f32);
+        let (n_agents, n_constraints) = (spec.n_agents(), spec.n_constraints());
+        let start = spec.metrics.len() + 1;
+        for (j, mean) in self.metrics[start..].iter_mut().enumerate() {
+            let paid = self.agent_costs[j..].iter().step_by(n_constraints);
+            *mean = paid.map(|cost| f64::from(*cost) / n_agents as f64).sum();
+        }
     }
 }
 
 /// Where the randomness of a round comes from; its episodes are numbered on from `first`.
 #[derive(Clone, Copy, Debug)]
-pub struct Draws {
+pub struct EpisodeStreams {
     /// All streams of the run.
     pub streams: Streams,
     /// Stream of start states.
     pub start: Purpose,
-    /// Stream of the player's own draws.
+    /// Stream of what happens by chance inside an episode.
+    pub dynamics: Purpose,
+    /// Stream of the controller's own draws.
     pub act: Purpose,
     /// Number of the first episode.
     pub first: u64,
 }
 
-/// Environments side by side, with every buffer their loop needs.
-pub struct Arena {
+/// Environments of one kind side by side, with every buffer their loop needs.
+pub struct VectorEnvironment {
     environments: Vec<Box<dyn Environment>>,
+    spec: Spec,
     states: Vec<f32>,
-    after: Vec<f32>,
+    next_state: Vec<f32>,
+    /// Slots of the environments that still run, in rising order; the streams follow them.
+    slots: Vec<usize>,
     rngs: Vec<Rng>,
+    dynamics: Vec<Rng>,
     actions: Vec<JointAction>,
-    running: Vec<bool>,
     outcome: Outcome,
     summaries: Vec<Summary>,
 }
 
-impl Arena {
-    /// An arena of environments of one kind.
+impl VectorEnvironment {
+    /// Environments of one kind side by side.
     pub fn new(environments: Vec<Box<dyn Environment>>) -> Self {
-        assert!(!environments.is_empty(), "an arena needs an environment");
-        let spec = environments[0].view().spec();
+        assert!(!environments.is_empty(), "a vectorised environment needs an environment");
+        let spec = environments[0].view().spec().clone();
         let n = environments.len();
         Self {
             states: vec![0.0; n * spec.state_width],
-            after: vec![0.0; spec.state_width],
+            next_state: vec![0.0; spec.state_width],
+            slots: Vec::with_capacity(n),
             rngs: Vec::with_capacity(n),
-            actions: vec![vec![0; spec.n_agents]; n],
-            running: vec![false; n],
+            dynamics: Vec::with_capacity(n),
+            actions: vec![vec![0; spec.n_agents()]; n],
             outcome: Outcome::default(),
             summaries: vec![Summary::default(); n],
+            spec,
             environments,
         }
     }
@@ -160,50 +163,96 @@ impl Arena {
         self.environments[0].view()
     }
 
-    /// Plays one episode in each of the first `n` environments and sums them up.
-    ///
-    /// All start together; one that ends early waits for the others.
-    pub fn play(&mut self, player: &mut dyn Player, draws: Draws, n: usize) -> &[Summary] {
-        self.start(player, draws, n);
-        let Self { environments, states, after, rngs, actions, running, outcome, summaries } = self;
-        let width = after.len();
-        while running[..n].contains(&true) {
-            let view = environments[0].view();
-            player.act(Scene { view, states: &states[..n * width] }, rngs, &mut actions[..n]);
-            for slot in 0..n {
-                if !running[slot] {
-                    continue;
-                }
-                let environment = &mut environments[slot];
-                let before = &mut states[slot * width..][..width];
-                environment.step(&actions[slot], outcome);
-                environment.write_state(after);
-                let action = &actions[slot];
-                player.observe(Transition { slot, before, action, outcome, after });
-                before.copy_from_slice(after);
-                summaries[slot].add(outcome);
-                if outcome.ending != Ending::Running {
-                    running[slot] = false;
-                    summaries[slot].average();
-                }
-            }
-            player.learn(environments[0].view());
-        }
-        &summaries[..n]
+    /// Sizes, measures and names.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
     }
 
-    fn start(&mut self, player: &mut dyn Player, draws: Draws, n: usize) {
-        let spec = self.environments[0].view().spec();
-        let (width, n_costs) = (spec.state_width, spec.n_agents * spec.constraints.len());
-        self.rngs.clear();
-        for slot in 0..n {
-            let episode = draws.first + slot as u64;
-            self.environments[slot].reset(&mut draws.streams.rng(draws.start, episode));
-            self.environments[slot].write_state(&mut self.states[slot * width..][..width]);
-            self.rngs.push(draws.streams.rng(draws.act, episode));
-            player.begin(slot, &mut self.rngs[slot]);
-            self.running[slot] = true;
-            self.summaries[slot].clear(n_costs);
+    /// One of the environments, to look at.
+    pub fn environment(&self, slot: usize) -> &dyn Environment {
+        self.environments[slot].as_ref()
+    }
+
+    /// Plays one episode in each of the first `n` environments and sums them up.
+    ///
+    /// All start together; those that end early act no more.
+    pub fn play(
+        &mut self,
+        controller: &mut dyn Controller,
+        streams: EpisodeStreams,
+        n: usize,
+    ) -> &[Summary] {
+        self.start(controller, streams, n);
+        while !self.slots.is_empty() {
+            self.step(controller);
         }
+        &self.summaries[..n]
+    }
+
+    /// Begins an episode in each of the first `n` environments.
+    pub fn start(
+        &mut self,
+        controller: &mut dyn Controller,
+        streams: EpisodeStreams,
+        n: usize,
+    ) {
+        let EpisodeStreams { streams, start, dynamics, act, first } = streams;
+        let width = self.spec.state_width;
+        self.slots.clear();
+        self.rngs.clear();
+        self.dynamics.clear();
+        for slot in 0..n {
+            let episode = first + slot as u64;
+            self.environments[slot].reset(&mut streams.rng(start, episode));
+            self.environments[slot].write_state(&mut self.states[slot * width..][..width]);
+            self.slots.push(slot);
+            self.rngs.push(streams.rng(act, episode));
+            self.dynamics.push(streams.rng(dynamics, episode));
+            controller.begin(slot, &mut self.rngs[slot]);
+            self.summaries[slot].clear(&self.spec);
+        }
+    }
+
+    /// Steps every environment that still runs; tells whether any goes on.
+    pub fn step(&mut self, controller: &mut dyn Controller) -> bool {
+        let Self { environments, spec, states, next_state, actions, outcome, .. } = self;
+        let (n, width) = (self.slots.len(), spec.state_width);
+        let view = environments[0].view();
+        let batch = Batch { view, states: &states[..n * width], slots: &self.slots };
+        controller.act(batch, &mut self.rngs, &mut actions[..n]);
+        let mut kept = 0;
+        for index in 0..n {
+            let slot = self.slots[index];
+            let environment = &mut environments[slot];
+            let state = &mut states[index * width..][..width];
+            environment.step(&actions[index], &mut self.dynamics[index], outcome);
+            environment.write_state(next_state);
+            let action = &actions[index];
+            controller.observe(Transition { slot, state, action, outcome, next_state });
+            state.copy_from_slice(next_state);
+            let summary = &mut self.summaries[slot];
+            summary.add(spec, outcome);
+            if outcome.ending != Ending::Running {
+                summary.close(spec);
+                continue;
+            }
+            if kept < index {
+                self.slots[kept] = slot;
+                self.rngs.swap(kept, index);
+                self.dynamics.swap(kept, index);
+                states.copy_within(index * width..(index + 1) * width, kept * width);
+            }
+            kept += 1;
+        }
+        self.slots.truncate(kept);
+        self.rngs.truncate(kept);
+        self.dynamics.truncate(kept);
+        controller.update(environments[0].view());
+        kept > 0
+    }
+
+    /// The joint action that environment `index` of the last step was given.
+    pub fn action(&self, index: usize) -> &[usize] {
+        &self.actions[index]
     }
 }

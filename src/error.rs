@@ -83,3 +83,12 @@ impl Error {
         Self::Format { path: path.into(), line, message: message.into() }
     }
 }
+
+/// The most similar of some names, where it is similar at all.
+pub(crate) fn closest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> Option<String> {
+    names
+        .map(|name| (strsim::jaro_winkler(name, wanted), name))
+        .filter(|(similarity, _)| *similarity > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_owned())
+}

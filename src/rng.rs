@@ -25,8 +25,14 @@ pub enum Purpose {
     Bootstrap = 7,
     /// Made-up problems of tests, benchmarks and the theory checks.
     Problem = 8,
+    /// What happens by chance inside training episodes; index = episode.
+    Dynamics = 9,
+    /// What happens by chance inside evaluation episodes; index = episode.
+    EvaluationDynamics = 10,
     /// Start states on which a multiplier is certified; index = episode.
     Certificate = 20,
+    /// What happens by chance inside the episodes of a certificate; index = episode.
+    CertificateDynamics = 21,
 }
 
 /// The root of all randomness of one run.

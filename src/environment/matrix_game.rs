@@ -3,7 +3,9 @@
 //! Each region has a payoff table and one cost table per constraint, row-major over its members (the
 //! last member's action runs fastest). The state is the share of the episode that has passed.
 
-use super::{Ending, Environment, Outcome, Spec, StepMetrics, View};
+use super::{
+    Constraint, Drawing, Ending, Environment, Outcome, Spec, TEAM_RETURN, View, check_snapshot,
+};
 use crate::{
     error::{Error, Result},
     graph::CoordinationGraph,
@@ -47,12 +49,9 @@ impl MatrixGame {
         if tables.len() != graph.n_regions() || tables.is_empty() {
             return refuse(tables.len(), "one set of tables per region, and at least one region");
         }
-        if graph.regions().any(|members| members.len() != region_size) {
-            return refuse(region_size, "all regions must have the same number of agents");
-        }
-        let entries = n_actions.pow(region_size as u32);
         let n_constraints = tables[0].costs.len();
-        for region in &tables {
+        for (region, members) in tables.iter().zip(graph.regions()) {
+            let entries = n_actions.pow(members.len() as u32);
             let costs = region.costs.iter();
             if costs.clone().chain([&region.reward]).any(|table| table.len() != entries) {
                 return refuse(entries, "every table needs this many entries");
@@ -65,12 +64,22 @@ impl MatrixGame {
             }
         }
         let n = graph.n_agents();
+        let constraint = |index: usize| Constraint {
+            name: format!("cost_{index}"),
+            unit: "cost".into(),
+            metric: format!("cost_cost_{index}"),
+            most: f64::INFINITY,
+            unavoidable: None,
+        };
         let spec = Spec {
             task: "matrix_game".into(),
-            n_agents: n,
-            n_actions,
+            agents: Spec::team(n, n_actions),
             action_grid: None,
-            constraints: (0..n_constraints).map(|index| format!("cost_{index}")).collect(),
+            metrics: Vec::new(),
+            objective: TEAM_RETURN.into(),
+            constraints: (0..n_constraints).map(constraint).collect(),
+            reward_label: None,
+            terminates: true,
             state_width: 1,
             agent_width: 1 + n,
             region_width: 1 + region_size * n,
@@ -114,11 +123,13 @@ impl MatrixGame {
         horizon: usize,
         rng: &mut Rng,
     ) -> Result<Self> {
-        let entries = n_actions.pow(graph.max_region_size() as u32);
-        let mut table = |low, high| (0..entries).map(|_| rng.range(low, high) as f32).collect();
-        let tables = (0..graph.n_regions()).map(|_| RegionTables {
-            reward: table(-1.0, 1.0),
-            costs: (0..n_constraints).map(|_| table(0.0, 1.0)).collect(),
+        let mut table = |members: &[usize], low, high| {
+            let entries = n_actions.pow(members.len() as u32);
+            (0..entries).map(|_| rng.range(low, high) as f32).collect()
+        };
+        let tables = graph.regions().map(|members| RegionTables {
+            reward: table(members, -1.0, 1.0),
+            costs: (0..n_constraints).map(|_| table(members, 0.0, 1.0)).collect(),
         });
         let tables = tables.collect();
         Self::new(graph, n_actions, horizon, tables)
@@ -130,7 +141,7 @@ impl MatrixGame {
     }
 
     fn entry(&self, members: &[usize], action: &[usize]) -> usize {
-        members.iter().fold(0, |index, &agent| index * self.view.spec.n_actions + action[agent])
+        members.iter().fold(0, |index, &agent| index * self.view.spec.n_actions() + action[agent])
     }
 }
 
@@ -149,7 +160,7 @@ impl View for MatrixView {
         row.fill(0.0);
         row[0] = state[0];
         for (slot, &agent) in members.iter().enumerate() {
-            row[1 + slot * self.spec.n_agents + agent] = 1.0;
+            row[1 + slot * self.spec.n_agents() + agent] = 1.0;
         }
     }
 
@@ -174,8 +185,11 @@ impl Environment for MatrixGame {
     }
 
     /// Agents share the costs of their regions evenly; the last step is a true end.
-    fn step(&mut self, action: &[usize], outcome: &mut Outcome) {
-        let Spec { n_agents, horizon, ref constraints, .. } = self.view.spec;
+    fn step(&mut self, action: &[usize], _rng: &mut Rng, outcome: &mut Outcome) {
+        let Spec { horizon, ref constraints, .. } = self.view.spec;
+        let n_agents = self.view.spec.n_agents();
+        outcome.team_costs.clear();
+        outcome.team_costs.resize(constraints.len(), 0.0);
         outcome.region_rewards.clear();
         outcome.region_costs.clear();
         outcome.agent_costs.clear();
@@ -185,6 +199,7 @@ impl Environment for MatrixGame {
             outcome.region_rewards.push(tables.reward[entry]);
             for (column, costs) in tables.costs.iter().enumerate() {
                 outcome.region_costs.push(costs[entry]);
+                outcome.team_costs[column] += costs[entry];
                 for agent in members {
                     outcome.agent_costs[agent * constraints.len() + column] +=
                         costs[entry] / members.len() as f32;
@@ -194,37 +209,56 @@ impl Environment for MatrixGame {
         outcome.team_reward = outcome.region_rewards.iter().sum();
         outcome.agent_rewards.clear();
         outcome.agent_rewards.resize(n_agents, outcome.team_reward);
-        outcome.metrics = StepMetrics::default();
+        outcome.metrics.clear();
         self.steps += 1;
         outcome.ending = if self.steps >= horizon { Ending::Terminal } else { Ending::Running };
+    }
+
+    fn snapshot(&self) -> Vec<f64> {
+        vec![self.steps as f64]
+    }
+
+    fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
+        check_snapshot(snapshot, 1)?;
+        self.steps = snapshot[0] as usize;
+        Ok(())
+    }
+
+    fn draw(&self) -> Drawing {
+        Drawing::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    fn played(game: &mut MatrixGame, action: [usize; 2]) -> Outcome {
+        let mut outcome = Outcome::default();
+        game.step(&action, &mut Streams::new(0).rng(Purpose::Problem, 0), &mut outcome);
+        outcome
+    }
 
     #[test]
     fn the_worked_example_pays_what_the_paper_says() {
         let mut game = MatrixGame::worked_example().unwrap();
-        let mut outcome = Outcome::default();
-        game.step(&[0, 0], &mut outcome);
+        let outcome = played(&mut game, [0, 0]);
         assert_eq!((outcome.team_reward, outcome.region_costs[0]), (10.0, 5.0));
         assert_eq!(outcome.agent_costs, [2.5, 2.5]);
         assert_eq!(outcome.ending, Ending::Terminal);
-        game.step(&[1, 1], &mut outcome);
+        let outcome = played(&mut game, [1, 1]);
         assert_eq!((outcome.team_reward, outcome.region_costs[0]), (9.0, 1.0));
-        game.step(&[1, 0], &mut outcome);
+        let outcome = played(&mut game, [1, 0]);
         assert_eq!((outcome.team_reward, outcome.region_costs[0]), (0.0, 0.0));
     }
 
     #[test]
     fn the_last_member_runs_fastest() {
         let mut game = MatrixGame::climbing().unwrap();
-        let mut outcome = Outcome::default();
-        game.step(&[1, 2], &mut outcome);
+        let outcome = played(&mut game, [1, 2]);
         assert_eq!(outcome.team_reward, 6.0);
-        game.step(&[2, 1], &mut outcome);
+        let outcome = played(&mut game, [2, 1]);
         assert_eq!(outcome.team_reward, 0.0);
     }
 

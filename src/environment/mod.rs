@@ -1,22 +1,33 @@
-//! What the agents act in: the contract every environment keeps.
+//! What a team acts in: the contract every task keeps, its public checker and the registry of tasks.
 //!
 //! An environment shows one thing, its **state**, as a flat `f32` row; everything an agent, a region
 //! or a critic sees of it is a pure function of that row, given by its [`View`]. So replay memories
-//! hold states only, and what is learned from can never differ from what was acted on.
+//! hold states only, and what is learned from can never differ from what was acted on. What is
+//! special about a task (its words, its measures, its picture) is declared here and read by
+//! everybody else.
 
-pub mod assignment;
-pub mod layout;
+mod check;
+mod drawing;
 pub mod matrix_game;
-pub mod observation;
-pub mod oracle;
-pub mod physics;
-pub mod recording;
-pub mod reward;
+mod registry;
 pub mod simple_spread;
-pub mod spread_options;
+mod spec;
 pub mod symmetry;
+mod task;
 
-use crate::{graph::CoordinationGraph, rng::Rng};
+pub use check::{check, check_environment};
+pub use drawing::{Drawing, Role, Shape};
+pub use registry::{register, tasks};
+pub use spec::{AgentSpec, Better, Constraint, Metric, Reduce, Spec};
+pub use spec::TEAM_RETURN;
+pub(crate) use task::from_table;
+pub use task::{OptionInfo, Reference, Scenario, Task, TaskInfo};
+
+use crate::{
+    error::{Error, Result},
+    graph::{CoordinationGraph, JointAction},
+    rng::Rng,
+};
 
 /// Whether the episode goes on, and whether the next value may be bootstrapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,61 +46,26 @@ pub enum Ending {
 pub struct Outcome {
     /// The shared task reward.
     pub team_reward: f32,
-    /// What each agent is paid in a benchmark of its own kind (the baselines' mixed reward).
+    /// What each agent is paid in a benchmark of its own kind (the baselines' reward).
     pub agent_rewards: Vec<f32>,
     /// Primary reward of each region, in the order of the graph in force when the action was chosen.
     pub region_rewards: Vec<f32>,
-    /// What each region pays: row = region, column = constraint; never negative.
+    /// What the step cost the team, one number per constraint; never negative.
+    pub team_costs: Vec<f32>,
+    /// What each region pays: row = region, column = constraint; never negative, and the column of a
+    /// constraint adds up to what the team pays.
     pub region_costs: Vec<f32>,
     /// What each agent pays: row = agent, column = constraint; never negative.
     pub agent_costs: Vec<f32>,
-    /// What the reports count.
-    pub metrics: StepMetrics,
+    /// The step's value of every metric of the task's own, in the order of [`Spec::metrics`].
+    pub metrics: Vec<f64>,
     /// Whether the episode goes on.
     pub ending: Ending,
 }
 
-/// What the reports count at one step, the same for every algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StepMetrics {
-    /// Pairs closer than two radii.
-    pub collisions: u32,
-    /// Those among them that no action could have avoided.
-    pub unavoidable: u32,
-    /// Fraction of landmarks covered within 0.1, 0.15 and 0.2.
-    pub coverage: [f32; 3],
-}
-
-/// The sizes a learner needs to build its networks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spec {
-    /// Name of the task, such as `simple_spread`.
-    pub task: String,
-    /// Team size.
-    pub n_agents: usize,
-    /// Actions of each agent.
-    pub n_actions: usize,
-    /// Actions along each axis where they form a square force grid (`n_actions` is its square).
-    pub action_grid: Option<usize>,
-    /// Names of the constraints, in the order of every per-constraint array.
-    pub constraints: Vec<String>,
-    /// Width of the state row.
-    pub state_width: usize,
-    /// Width of one agent row.
-    pub agent_width: usize,
-    /// Width of one region row.
-    pub region_width: usize,
-    /// Members of every region.
-    pub region_size: usize,
-    /// Most regions the graph can have.
-    pub max_regions: usize,
-    /// Steps of one episode.
-    pub horizon: usize,
-}
-
 /// What is visible of a state: pure functions, shared by acting, learning and reporting.
 pub trait View: Send + Sync {
-    /// Sizes, fixed for the life of the environment.
+    /// Sizes, measures and names, fixed for the life of the environment.
     fn spec(&self) -> &Spec;
     /// The coordination graph in this state; does nothing where the graph is fixed and already there.
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph);
@@ -113,28 +89,86 @@ pub trait View: Send + Sync {
     }
     /// Writes what one agent sees.
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]);
-    /// Number of symmetries of the world; number 0 changes nothing.
+    /// Tells which actions an agent may take in this state; `allowed` has one entry for each of its
+    /// actions, all true before the call, and at least one must stay so.
+    fn action_mask(&self, _state: &[f32], _agent: usize, _allowed: &mut [bool]) {}
+    /// Number of symmetries of the task that are declared; number 0 changes nothing.
     fn n_symmetries(&self) -> usize {
         1
     }
     /// The state as it looks under a symmetry.
-    fn turn_state(&self, _symmetry: usize, _state: &mut [f32]) {}
-    /// The action that does under a symmetry what `action` does without.
-    fn turn_action(&self, _symmetry: usize, action: usize) -> usize {
+    fn transform_state(&self, _symmetry: usize, _state: &mut [f32]) {}
+    /// The action that does under a symmetry what `action` does without: a permutation of actions.
+    fn transform_action(&self, _symmetry: usize, action: usize) -> usize {
         action
     }
 }
 
 /// A cooperative environment with a list of constraints.
-pub trait Environment: Send {
+pub trait Environment: Send + Sync {
     /// What is visible of its states.
     fn view(&self) -> &dyn View;
     /// Starts an episode.
     fn reset(&mut self, rng: &mut Rng);
     /// Writes the present state.
     fn write_state(&self, state: &mut [f32]);
-    /// Plays one joint action.
-    fn step(&mut self, action: &[usize], outcome: &mut Outcome);
+    /// Plays one joint action; whatever happens by chance is drawn from `rng`.
+    fn step(&mut self, action: &[usize], rng: &mut Rng, outcome: &mut Outcome);
+    /// Everything about the present moment, in full precision: what [`Self::restore`] goes on from.
+    fn snapshot(&self) -> Vec<f64>;
+    /// Goes on from a snapshot; refuses numbers that are none.
+    fn restore(&mut self, snapshot: &[f64]) -> Result<()>;
+    /// How the present moment looks.
+    fn draw(&self) -> Drawing;
+}
+
+/// Several states to act in, all of environments of one kind.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    /// How to look at a state.
+    pub view: &'a dyn View,
+    /// State rows, one after the other.
+    pub states: &'a [f32],
+    /// Which of the environments side by side each row belongs to, in rising order.
+    pub slots: &'a [usize],
+}
+
+impl Batch<'_> {
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is nothing to act in.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// One state.
+    pub fn state(&self, index: usize) -> &[f32] {
+        let width = self.view.spec().state_width;
+        &self.states[index * width..][..width]
+    }
+}
+
+/// Chooses joint actions, and nothing else: it learns nothing and draws nothing at random.
+pub trait Policy: Send + Sync {
+    /// Writes one joint action per state.
+    fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]);
+    /// A copy for another thread; what is large is shared.
+    fn boxed_clone(&self) -> Box<dyn Policy>;
+}
+
+/// Refuses a snapshot of the wrong length or with numbers that are none.
+pub fn check_snapshot(snapshot: &[f64], length: usize) -> Result<()> {
+    if snapshot.len() != length {
+        let reason = format!("a snapshot of this environment has {length} numbers");
+        return Err(Error::setting("snapshot", snapshot.len(), reason));
+    }
+    match snapshot.iter().find(|number| !number.is_finite()) {
+        Some(number) => Err(Error::setting("snapshot", number, "must be finite")),
+        None => Ok(()),
+    }
 }
 
 /// Largest region whose members are reversed without allocating.

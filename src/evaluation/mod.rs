@@ -1,16 +1,19 @@
-//! Scores operating points on shared start states: statistics, fronts and the paper's printed ones.
+//! Scores operating points on shared start states: statistics, fronts over any axes, certified choices.
 
 pub mod certificate;
 pub mod choice;
 pub mod front;
-pub mod paper_tables;
+mod named;
 pub mod pareto;
 mod play;
+mod random;
 pub mod score;
 pub mod statistics;
 
-pub use choice::Choice;
-pub use front::{Front, FrontPoint, Reference};
-pub use play::{EvaluationOptions, play_episodes, play_fresh};
-pub use score::{Coverage, Measures, Score};
+pub use choice::{Choice, Limits};
+pub use front::{Front, FrontPoint, Measures};
+pub use named::Named;
+pub use play::{EvaluationOptions, grid, play_episodes, play_fresh};
+pub use random::RandomPolicy;
+pub use score::Score;
 pub use statistics::Estimate;

@@ -1,6 +1,7 @@
 //! Means and shares with their 95 % intervals, interquartile means and the bootstrap.
 
 use crate::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 /// The 97.5 % point of the standard normal distribution.
 const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
@@ -12,7 +13,7 @@ const STUDENT_QUANTILES: [f64; 10] = [
 ];
 
 /// A number and the 95 % interval around it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The number itself.
     pub mean: f64,

@@ -1,19 +1,33 @@
 //! Simple Spread: N agents cover N landmarks and should not collide, with MPE2's physics.
 
-pub use super::spread_options::{
-    ActionSet, Constraint, GRID, Physics, RewardRule, SimpleSpreadOptions,
-};
-use super::{
-    Ending, Environment, Outcome, StepMetrics, View,
-    observation::SpreadView,
-    physics::{Particles, Points},
-    reward::{self, Closeness, Nearest},
-};
+mod assignment;
+pub mod layout;
+pub mod observation;
+pub mod options;
+pub mod oracle;
+pub mod physics;
+mod recipe;
+pub mod recording;
+pub mod reward;
+mod task;
+
+pub use options::{ActionSet, Cost, GRID, Physics, RewardRule, SimpleSpreadOptions};
+pub use task::SimpleSpreadTask;
+
+use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot};
 use crate::{
     error::Result,
     graph::{CoordinationGraph, Topology},
     rng::Rng,
 };
+use observation::SpreadView;
+use physics::{Particles, Points};
+use reward::{Closeness, Nearest};
+
+/// What is drawn reaches this far from the centre.
+const DRAWN: f64 = 1.25;
+/// A landmark is covered by an agent nearer than this.
+pub(crate) const COVER_DISTANCE: f64 = 0.1;
 
 /// The environment.
 #[derive(Clone, Debug)]
@@ -139,22 +153,26 @@ impl SimpleSpread {
 
     fn write_costs(&self, action: &[usize], outcome: &mut Outcome) {
         let energy = |agent: usize| reward::energy(self.vectors[action[agent]]) as f32;
-        let share = |agent: &usize| energy(*agent) / self.graph.seats_of(*agent).len() as f32;
-        let Outcome { region_costs, agent_costs, .. } = outcome;
-        let width = self.options.constraints.len();
+        let share =
+            |agent: &usize| energy(*agent) / self.graph.seats_of(*agent).len() as f32;
+        let Outcome { team_costs, region_costs, agent_costs, .. } = outcome;
+        let (n, width) = (self.options.agents, self.options.constraints.len());
+        team_costs.resize(width, 0.0);
         region_costs.resize(self.graph.n_regions() * width, 0.0);
-        agent_costs.resize(self.options.agents * width, 0.0);
-        for (column, constraint) in self.options.constraints.iter().enumerate() {
+        agent_costs.resize(n * width, 0.0);
+        for (column, cost) in self.options.constraints.iter().enumerate() {
             let regions = region_costs[column..].iter_mut().step_by(width);
             let agents = agent_costs[column..].iter_mut().step_by(width).enumerate();
-            match constraint {
-                Constraint::Collision => {
+            match cost {
+                Cost::Collision => {
+                    team_costs[column] = self.closeness.pairs_near() as f32;
                     for (cost, members) in regions.zip(self.graph.regions()) {
                         *cost = self.closeness.region_cost(members);
                     }
                     agents.for_each(|(agent, cost)| *cost = self.closeness.agent_cost(agent));
                 }
-                Constraint::Energy => {
+                Cost::Energy => {
+                    team_costs[column] = (0..n).map(energy).sum();
                     for (cost, members) in regions.zip(self.graph.regions()) {
                         *cost = members.iter().map(share).sum();
                     }
@@ -162,6 +180,18 @@ impl SimpleSpread {
                 }
             }
         }
+    }
+
+    /// The step's metrics, in the order of [`SimpleSpreadOptions::metrics`].
+    fn write_metrics(&self, metrics: &mut Vec<f64>) {
+        let collisions = f64::from(self.closeness.pairs_touching());
+        let n_pairs = (self.options.agents * (self.options.agents - 1) / 2) as f64;
+        // The first step moves nobody by its action, so what overlaps after it had to.
+        let unavoidable = if self.steps == 1 { collisions } else { 0.0 };
+        metrics.clear();
+        metrics.extend(self.nearest.coverage().map(f64::from));
+        metrics.extend([collisions, collisions / n_pairs, unavoidable]);
+        metrics.push(if collisions == 0.0 { 1.0 } else { 0.0 });
     }
 }
 
@@ -185,7 +215,7 @@ impl Environment for SimpleSpread {
         }
     }
 
-    fn step(&mut self, action: &[usize], outcome: &mut Outcome) {
+    fn step(&mut self, action: &[usize], _rng: &mut Rng, outcome: &mut Outcome) {
         self.find_graph();
         for (agent, &index) in action.iter().enumerate() {
             self.particles.push(agent, self.vectors[index]);
@@ -196,12 +226,46 @@ impl Environment for SimpleSpread {
         self.closeness.measure(&self.particles.positions);
         self.write_rewards(outcome);
         self.write_costs(action, outcome);
-        let collisions = self.closeness.pairs_touching();
-        // The first step moves nobody by its action, so what overlaps after it had to.
-        let unavoidable = if self.steps == 1 { collisions } else { 0 };
-        outcome.metrics =
-            StepMetrics { collisions, unavoidable, coverage: self.nearest.coverage() };
+        self.write_metrics(&mut outcome.metrics);
         let over = self.steps >= self.options.horizon;
         outcome.ending = if over { Ending::Truncated } else { Ending::Running };
+    }
+
+    fn snapshot(&self) -> Vec<f64> {
+        let points =
+            self.positions().iter().chain(self.velocities().iter()).chain(self.landmarks.iter());
+        points.flatten().chain([self.steps as f64]).collect()
+    }
+
+    fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
+        let n = self.options.agents;
+        check_snapshot(snapshot, 6 * n + 1)?;
+        let (points, steps) = snapshot.split_at(6 * n);
+        let points: &[[f64; 2]] = bytemuck::cast_slice(points);
+        self.place(&points[..n], &points[n..2 * n], &points[2 * n..]);
+        self.steps = steps[0] as usize;
+        Ok(())
+    }
+
+    fn draw(&self) -> Drawing {
+        let n = self.options.agents;
+        let radius = self.options.radius.unwrap_or_default();
+        let (team, landmarks) = (self.positions(), &self.landmarks);
+        let distance = |a: [f64; 2], b: [f64; 2]| physics::length(physics::difference(a, b));
+        let mut shapes = Vec::with_capacity(2 * n);
+        for (index, at) in landmarks.iter().enumerate() {
+            let reached = team.iter().any(|agent| distance(agent, at) < COVER_DISTANCE);
+            let role = if reached { Role::Reached } else { Role::Target };
+            shapes.push(Shape::disc(role, at, COVER_DISTANCE).movable(4 * n + 2 * index));
+        }
+        for (index, at) in team.iter().enumerate() {
+            let touches = |(other, place): (usize, [f64; 2])| {
+                other != index && distance(at, place) < 2.0 * radius
+            };
+            let role =
+                if team.iter().enumerate().any(touches) { Role::Alarm } else { Role::Agent };
+            shapes.push(Shape::disc(role, at, radius).of_agent(index).movable(2 * index));
+        }
+        Drawing { bounds: [-DRAWN, -DRAWN, DRAWN, DRAWN], shapes }
     }
 }

@@ -4,10 +4,14 @@
 //! agent plan a few steps ahead with MPE2's dynamics against the plans of the others.
 
 use super::{
+    ActionSet, SimpleSpread,
     assignment::Assignment,
     observation::Parts,
     physics::{DAMPING, SENSITIVITY, TIME_STEP},
-    simple_spread::{ActionSet, SimpleSpread},
+};
+use crate::{
+    environment::{Batch, Policy},
+    graph::JointAction,
 };
 use std::f64::consts::FRAC_PI_4;
 
@@ -218,6 +222,19 @@ impl Oracle {
             }
         }
         price
+    }
+}
+
+impl Policy for Oracle {
+    fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
+        for (index, action) in actions.iter_mut().enumerate() {
+            action.resize(self.n_agents(), 0);
+            Self::act(self, batch.state(index), action);
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
-use super::{Spec, View, in_order, symmetry};
-use crate::graph::{CoordinationGraph, GraphOptions, Topology};
+use crate::{
+    environment::{Spec, View, in_order, symmetry},
+    graph::{CoordinationGraph, GraphOptions, Topology},
+};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
@@ -11,7 +13,7 @@ use std::cell::RefCell;
 const SOFTENING: f32 = 0.1;
 /// Seconds by which out-of-region agents are moved ahead before their distances are taken.
 const LOOK_AHEAD: f32 = 0.2;
-/// Where the landmarks stand that pad a row for a team smaller than the row: outside the arena.
+/// Where the landmarks stand that pad a row for a team smaller than the row: outside the square.
 pub const PADDING_LANDMARK: [f32; 2] = [2.0, 2.0];
 /// Distance shown where no agent is outside the region.
 const NOBODY: f32 = 4.0;
@@ -73,7 +75,7 @@ pub struct SpreadView {
     kind: ObservationKind,
     n_landmarks: usize,
     occupancy: bool,
-    turned_actions: Vec<Vec<usize>>,
+    transformed_actions: Vec<Vec<usize>>,
 }
 
 /// The three parts of a state row, as points.
@@ -96,13 +98,13 @@ impl<'a> Parts<'a> {
 
 /// A landmark as one agent sees it: displacement, distance, softened direction.
 #[derive(Clone, Copy, Default)]
-struct Sight {
+struct Bearing {
     displacement: [f32; 2],
     distance: f32,
     direction: [f32; 2],
 }
 
-impl Sight {
+impl Bearing {
     #[inline]
     fn of(from: [f32; 2], to: [f32; 2]) -> Self {
         let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
@@ -116,7 +118,7 @@ impl Sight {
 #[derive(Default)]
 struct Scratch {
     /// Row = agent, column = landmark.
-    sights: Vec<Sight>,
+    bearings: Vec<Bearing>,
     /// Row = landmark: the nearest agents and their distances, enough to find one out of region.
     occupants: Vec<(f32, usize)>,
     /// The landmarks of the present row, nearest first.
@@ -139,10 +141,10 @@ impl SpreadView {
         action_vectors: &[[f64; 2]],
     ) -> Self {
         let k_nearest = (graph_options.topology == Topology::KNearest).then_some(graph_options.k);
-        let n_landmarks = observation.n_landmarks(spec.n_agents);
+        let n_landmarks = observation.n_landmarks(spec.n_agents());
         let (kind, occupancy) = (observation.kind, observation.occupancy);
-        let turned_actions = symmetry::turned_actions(action_vectors);
-        Self { spec, graph, k_nearest, kind, n_landmarks, occupancy, turned_actions }
+        let transformed_actions = symmetry::transformed_actions(action_vectors);
+        Self { spec, graph, k_nearest, kind, n_landmarks, occupancy, transformed_actions }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], row: &mut [f32]) {
@@ -150,7 +152,7 @@ impl SpreadView {
         let (landmarks, pairs) = rest.split_at_mut(2 * parts.landmarks.len());
         landmarks.copy_from_slice(bytemuck::cast_slice(parts.landmarks));
         for (cells, (a, b)) in pairs.chunks_exact_mut(2).zip(pairs_of(members)) {
-            cells.copy_from_slice(&Sight::of(parts.positions[a], parts.positions[b]).displacement);
+            cells.copy_from_slice(&Bearing::of(parts.positions[a], parts.positions[b]).displacement);
         }
     }
 
@@ -162,11 +164,11 @@ impl SpreadView {
         agents: impl Iterator<Item = usize>,
     ) {
         let n = parts.landmarks.len();
-        scratch.sights.resize(n * n, Sight::default());
+        scratch.bearings.resize(n * n, Bearing::default());
         for agent in agents {
-            let cells = &mut scratch.sights[agent * n..][..n];
+            let cells = &mut scratch.bearings[agent * n..][..n];
             for (cell, &landmark) in cells.iter_mut().zip(parts.landmarks) {
-                *cell = Sight::of(parts.positions[agent], landmark);
+                *cell = Bearing::of(parts.positions[agent], landmark);
             }
         }
         if self.occupancy {
@@ -186,14 +188,14 @@ impl SpreadView {
         let n_pairs = members.len() * (members.len() - 1) / 2;
         let (pairs, landmarks) = rest.split_at_mut(5 * n_pairs);
         for (cells, (a, b)) in pairs.chunks_exact_mut(5).zip(pairs_of(members)) {
-            let sight = Sight::of(parts.positions[a], parts.positions[b]);
-            cells[..2].copy_from_slice(&sight.displacement);
-            cells[2] = sight.distance;
-            cells[3..].copy_from_slice(&sight.direction);
+            let bearing = Bearing::of(parts.positions[a], parts.positions[b]);
+            cells[..2].copy_from_slice(&bearing.displacement);
+            cells[2] = bearing.distance;
+            cells[3..].copy_from_slice(&bearing.direction);
         }
-        let Scratch { sights, chosen, occupants, .. } = scratch;
+        let Scratch { bearings, chosen, occupants, .. } = scratch;
         choose_nearest(chosen, self.n_landmarks.min(n), n, |landmark| {
-            let distances = members.iter().map(|agent| sights[agent * n + landmark].distance);
+            let distances = members.iter().map(|agent| bearings[agent * n + landmark].distance);
             distances.fold(f32::INFINITY, f32::min)
         });
         let size = members.len();
@@ -201,7 +203,7 @@ impl SpreadView {
         let mut columns = landmarks.chunks_exact_mut(width);
         for (&(_, landmark), cells) in chosen.iter().zip(columns.by_ref()) {
             for (slot, agent) in members.iter().enumerate() {
-                write_sight(&sights[agent * n + landmark], slot, size, cells);
+                write_bearing(&bearings[agent * n + landmark], slot, size, cells);
             }
             if self.occupancy {
                 let kept = &occupants[landmark * (size + 1)..][..=size];
@@ -211,8 +213,8 @@ impl SpreadView {
         }
         for cells in columns {
             for (slot, &agent) in members.iter().enumerate() {
-                let sight = Sight::of(parts.positions[agent], PADDING_LANDMARK);
-                write_sight(&sight, slot, size, cells);
+                let bearing = Bearing::of(parts.positions[agent], PADDING_LANDMARK);
+                write_bearing(&bearing, slot, size, cells);
             }
             if self.occupancy {
                 write_occupancy(0.0, &mut cells[5 * size..]);
@@ -233,15 +235,15 @@ impl View for SpreadView {
             }
             return;
         };
-        if graph.n_agents() != self.spec.n_agents {
+        if graph.n_agents() != self.spec.n_agents() {
             graph.clone_from(&self.graph);
         }
-        let positions = Parts::of(state, self.spec.n_agents).positions;
+        let positions = Parts::of(state, self.spec.n_agents()).positions;
         SCRATCH.with_borrow_mut(|s| graph.rebuild_k_nearest(positions, k, &mut s.near));
     }
 
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {
-        let parts = Parts::of(state, self.spec.n_agents);
+        let parts = Parts::of(state, self.spec.n_agents());
         match self.kind {
             ObservationKind::Paper => Self::write_paper(parts, members, row),
             ObservationKind::Relative => SCRATCH.with_borrow_mut(|scratch| {
@@ -259,11 +261,11 @@ impl View for SpreadView {
         rows: &mut [f32],
         stride: usize,
     ) {
-        let parts = Parts::of(state, self.spec.n_agents);
+        let parts = Parts::of(state, self.spec.n_agents());
         let width = self.spec.region_width;
         SCRATCH.with_borrow_mut(|scratch| {
             if self.kind == ObservationKind::Relative {
-                self.measure(scratch, parts, 0..self.spec.n_agents);
+                self.measure(scratch, parts, 0..self.spec.n_agents());
             }
             for (index, (row, region)) in rows.chunks_mut(stride).zip(graph.regions()).enumerate() {
                 let row = &mut row[..width];
@@ -277,24 +279,24 @@ impl View for SpreadView {
     }
 
     fn n_symmetries(&self) -> usize {
-        self.turned_actions.len()
+        self.transformed_actions.len()
     }
 
-    fn turn_state(&self, symmetry: usize, state: &mut [f32]) {
+    fn transform_state(&self, symmetry: usize, state: &mut [f32]) {
         let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(state);
         for point in points {
-            *point = symmetry::turn(symmetry, *point);
+            *point = symmetry::transform(symmetry, *point);
         }
     }
 
-    fn turn_action(&self, symmetry: usize, action: usize) -> usize {
-        self.turned_actions[symmetry][action]
+    fn transform_action(&self, symmetry: usize, action: usize) -> usize {
+        self.transformed_actions[symmetry][action]
     }
 
     /// MPE2's observation without its communication zeros: velocity, position, landmarks and other
     /// agents relative to this one.
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
-        let Parts { positions, velocities, landmarks } = Parts::of(state, self.spec.n_agents);
+        let Parts { positions, velocities, landmarks } = Parts::of(state, self.spec.n_agents());
         let me = positions[agent];
         let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(row);
         points[0] = velocities[agent];
@@ -331,10 +333,10 @@ fn write_members<'r>(parts: Parts<'_>, members: &[usize], row: &'r mut [f32]) ->
 }
 
 #[inline]
-fn write_sight(sight: &Sight, slot: usize, size: usize, cells: &mut [f32]) {
-    cells[2 * slot..2 * slot + 2].copy_from_slice(&sight.displacement);
-    cells[2 * size + slot] = sight.distance;
-    cells[3 * size + 2 * slot..3 * size + 2 * slot + 2].copy_from_slice(&sight.direction);
+fn write_bearing(bearing: &Bearing, slot: usize, size: usize, cells: &mut [f32]) {
+    cells[2 * slot..2 * slot + 2].copy_from_slice(&bearing.displacement);
+    cells[2 * size + slot] = bearing.distance;
+    cells[3 * size + 2 * slot..3 * size + 2 * slot + 2].copy_from_slice(&bearing.direction);
 }
 
 #[inline]

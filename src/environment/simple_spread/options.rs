@@ -1,11 +1,11 @@
 //! The options of Simple Spread: everything that defines a score on it.
 
 use super::{
-    Spec,
     layout::Layout,
     observation::{ObservationOptions, agent_width},
 };
 use crate::{
+    environment::{Better, Constraint, Metric, Reduce, Spec},
     error::{Error, Result},
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
@@ -40,7 +40,7 @@ pub struct SimpleSpreadOptions {
     /// What an agent can do. `paper`: `grid`; `mpe2`: `discrete`.
     pub actions: Option<ActionSet>,
     /// What is paid for, in the order of every per-constraint array.
-    pub constraints: Vec<Constraint>,
+    pub constraints: Vec<Cost>,
     /// Agents closer than this pay the collision cost. 0.2 up to 4 agents, 2.4·radius above.
     pub cost_distance: Option<f64>,
     /// How the task reward reaches the regions.
@@ -62,7 +62,7 @@ impl Default for SimpleSpreadOptions {
             layout: Layout::Random,
             local_ratio: None,
             actions: None,
-            constraints: vec![Constraint::Collision],
+            constraints: vec![Cost::Collision],
             cost_distance: None,
             reward: RewardRule::Shared,
             observation: ObservationOptions::default(),
@@ -105,19 +105,39 @@ impl ActionSet {
 /// Something that is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Constraint {
+pub enum Cost {
     /// One for each pair closer than `cost_distance` after the step.
     Collision,
     /// |u|² of each agent; a region pays each member's share, split evenly over the regions it is in.
     Energy,
 }
 
-impl Constraint {
+impl Cost {
     /// The name users write.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Collision => "collision",
             Self::Energy => "energy",
+        }
+    }
+
+    /// What reports and limits know of it.
+    fn constraint(self, n_agents: usize) -> Constraint {
+        let (unit, metric, most, unavoidable) = match self {
+            Self::Collision => (
+                "near agents",
+                "collisions_per_step",
+                (n_agents - 1) as f64,
+                Some("collision_floor"),
+            ),
+            Self::Energy => ("|u|²", "cost_energy", 2.0, None),
+        };
+        Constraint {
+            name: self.name().into(),
+            unit: unit.into(),
+            metric: metric.into(),
+            most,
+            unavoidable: unavoidable.map(Into::into),
         }
     }
 }
@@ -174,7 +194,7 @@ impl SimpleSpreadOptions {
         if self.observation.landmarks == Some(0) {
             return Err(Error::setting("landmarks", 0, "a region sees at least one landmark"));
         }
-        let repeats = |(i, c): (usize, &Constraint)| self.constraints[..i].contains(c);
+        let repeats = |(i, c): (usize, &Cost)| self.constraints[..i].contains(c);
         if self.constraints.is_empty() || self.constraints.iter().enumerate().any(repeats) {
             let names: Vec<_> = self.constraints.iter().map(|c| c.name()).collect();
             let reason = "list each constraint once, and at least one";
@@ -195,11 +215,14 @@ impl SimpleSpreadOptions {
             _ => graph.n_regions(),
         };
         Ok(Spec {
-            task: "simple_spread".into(),
-            n_agents: n,
-            n_actions,
+            task: super::task::NAME.into(),
+            agents: Spec::team(n, n_actions),
             action_grid: (n_actions == 25).then_some(5),
-            constraints: self.constraints.iter().map(|c| c.name().into()).collect(),
+            metrics: self.metrics(),
+            objective: "coverage".into(),
+            constraints: self.constraints.iter().map(|cost| cost.constraint(n)).collect(),
+            reward_label: self.local_ratio.map(|ratio| format!("local_ratio={ratio}")),
+            terminates: false,
             state_width: 6 * n,
             agent_width: agent_width(n),
             region_width: self.observation.region_width(n, region_size),
@@ -207,5 +230,33 @@ impl SimpleSpreadOptions {
             max_regions,
             horizon: self.horizon,
         })
+    }
+
+    /// What is measured of every episode.
+    fn metrics(&self) -> Vec<Metric> {
+        let n_pairs = (self.agents * (self.agents - 1) / 2) as f64;
+        let covered = |name: &str, within: &str| {
+            let unit = format!("landmarks with an agent within {within} at the end");
+            Metric::new(name, &unit, Reduce::Last, Better::Higher, [0.0, 1.0]).percent()
+        };
+        let rate = |name: &str, unit: &str, most: f64| {
+            Metric::new(name, unit, Reduce::Mean, Better::Lower, [0.0, most])
+        };
+        vec![
+            covered("coverage", "0.1").formerly("coverage_0.1"),
+            covered("coverage_0.15", "0.15"),
+            covered("coverage_0.2", "0.2"),
+            rate("collisions_per_step", "overlapping pairs per step", n_pairs),
+            rate("per_pair_rate", "overlapping pairs per step and pair", 1.0),
+            rate("collision_floor", "overlapping pairs per step that no action avoids", n_pairs),
+            Metric::new(
+                "collision_free",
+                "episodes without a collision",
+                Reduce::All,
+                Better::Higher,
+                [0.0, 1.0],
+            )
+            .percent(),
+        ]
     }
 }

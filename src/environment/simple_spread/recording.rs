@@ -1,10 +1,11 @@
 //! Replays episodes recorded from the MPE2 package and measures how far ours are from them.
 
-use super::{
-    Ending, Environment, Outcome, reward,
-    simple_spread::{ActionSet, SimpleSpread, SimpleSpreadOptions},
+use super::{ActionSet, SimpleSpread, SimpleSpreadOptions, reward};
+use crate::{
+    environment::{Ending, Environment, Outcome},
+    error::{Error, Result},
+    rng::{Purpose, Streams},
 };
-use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::{io::Read, path::Path};
 
@@ -200,8 +201,10 @@ fn replay(
     environment.place(&episode.init_pos, &episode.init_vel, &episode.landmarks);
     compare_observations(environment, &episode.obs0, deviation);
     let mut outcome = Outcome::default();
+    // These physics leave nothing to chance.
+    let mut chance = Streams::new(0).rng(Purpose::Dynamics, 0);
     for step in &episode.steps {
-        environment.step(&step.a, &mut outcome);
+        environment.step(&step.a, &mut chance, &mut outcome);
         compare_step(environment, step, local_ratio, deviation);
         let ended = outcome.ending != Ending::Running;
         deviation.ending_mismatches += usize::from(ended != step.truncated);

@@ -1,0 +1,101 @@
+//! Simple Spread as the registry knows it: name, options, card, other team sizes, the oracle.
+
+use super::{
+    SimpleSpread, SimpleSpreadOptions, observation::ObservationKind, oracle::Oracle, recipe,
+};
+use crate::{
+    environment::{Environment, Reference, Task},
+    error::{Error, Result},
+    graph::Topology,
+};
+use serde_json::{Value, json};
+use toml::Table;
+
+/// Name of the task.
+pub(super) const NAME: &str = "simple_spread";
+
+/// The task.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SimpleSpreadTask;
+
+impl Task for SimpleSpreadTask {
+    type Options = SimpleSpreadOptions;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        "agents cover as many landmarks without colliding, with MPE2's physics"
+    }
+
+    fn options(&self) -> Vec<(&'static str, &'static str)> {
+        vec![
+            ("agents", "team size, and number of landmarks"),
+            ("physics", "`paper` (small agents, a grid of forces) or `mpe2` (as it is shipped)"),
+            ("radius", "radius of an agent; paper: 0.08, and 0.08·√(4/N) above 4; mpe2: 0.15"),
+            ("contact", "whether overlapping agents push each other apart; paper: no; mpe2: yes"),
+            ("horizon", "steps of one episode"),
+            ("layout", "where landmarks are: `random`, `spread_uniform`, `line`, `clustered_pair`"),
+            ("local_ratio", "share of the collision penalty in MPE2's agent reward"),
+            ("actions", "`grid` (25 forces) or `discrete` (MPE2's five)"),
+            ("constraints", "what is paid for: `collision`, `energy`"),
+            ("cost_distance", "agents closer than this pay; 0.2 up to 4 agents, 2.4 radii above"),
+            ("reward", "how the reward reaches the regions: `shared` or `counterfactual`"),
+            ("observation.kind", "what a region sees: `relative` or `paper`"),
+            ("observation.landmarks", "nearest landmarks a relative row shows; all up to 5"),
+            ("observation.occupancy", "whether it shows how near others are to each landmark"),
+            ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
+            ("graph.k", "neighbours of each agent in `k_nearest`"),
+            ("graph.regions", "the regions of `explicit`"),
+        ]
+    }
+
+    fn build(&self, options: &SimpleSpreadOptions) -> Result<Box<dyn Environment>> {
+        Ok(Box::new(SimpleSpread::new(options)?))
+    }
+
+    fn card(&self, options: &SimpleSpreadOptions) -> Value {
+        json!({
+            "options": options.resolved(),
+            "physics":
+                "MPE2 order: positions move with the old velocity; dt 0.1, damping 0.25, force 5u",
+            "coverage_distances": [0.1, 0.15, 0.2],
+            "collision": "pairs closer than two radii after a step, per step",
+        })
+    }
+
+    fn with_agents(
+        &self,
+        options: &SimpleSpreadOptions,
+        agents: usize,
+    ) -> Result<SimpleSpreadOptions> {
+        let mut options = options.clone();
+        if agents == options.agents {
+            options.observation.landmarks = Some(options.observation.n_landmarks(agents));
+            return Ok(options);
+        }
+        let refuse = |reason: &str| Err(Error::setting("agents", agents, reason));
+        if options.observation.kind == ObservationKind::Paper {
+            return refuse("the paper's observation fits one team size");
+        }
+        if options.graph.topology == Topology::Explicit {
+            return refuse("explicit regions are those of one team");
+        }
+        if options.graph.topology == Topology::KNearest && agents <= options.graph.k {
+            return refuse("k_nearest needs more agents than neighbours");
+        }
+        options.observation.landmarks = Some(options.observation.n_landmarks(options.agents));
+        options.agents = agents;
+        Ok(options)
+    }
+
+    fn references(&self, options: &SimpleSpreadOptions) -> Result<Vec<Reference>> {
+        let oracle = Oracle::new(&SimpleSpread::new(options)?);
+        Ok(vec![Reference { name: "oracle".into(), policy: Box::new(oracle) }])
+    }
+
+    fn recipe(&self, options: &SimpleSpreadOptions, algorithm: &str, preset: &str) -> Table {
+        recipe::recipe(options.agents, algorithm, preset)
+    }
+}

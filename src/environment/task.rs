@@ -1,0 +1,267 @@
+//! A task: what is special about one kind of environment, as the rest of the program meets it.
+
+use super::{Environment, Policy, Spec, registry};
+use crate::error::{Error, Result};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use toml::Table;
+
+/// A kind of environment with its options. Registered once, it has every command of the program.
+pub trait Task: Send + Sync + 'static {
+    /// Everything that defines a score on it, as users write it under `[environment]`.
+    type Options: Default + Serialize + DeserializeOwned;
+
+    /// Its name, such as `simple_spread`.
+    fn name(&self) -> &str;
+    /// What the team does, in one line.
+    fn summary(&self) -> &str;
+    /// Every option with its meaning in one line; nested ones as `group.option`. An option that is
+    /// listed here but absent from the written defaults follows the others unless it is set.
+    fn options(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+    /// The environment of some options; refuses what cannot work, by name.
+    fn build(&self, options: &Self::Options) -> Result<Box<dyn Environment>>;
+    /// The environment card: what defines a score beside the options as they are written.
+    fn card(&self, options: &Self::Options) -> Value {
+        json!({ "options": options })
+    }
+    /// The same options for another team size, with everything that the shape of a network depends
+    /// on held fixed; refuses where what one team learned is of no use to another.
+    fn with_agents(&self, _options: &Self::Options, agents: usize) -> Result<Self::Options> {
+        let reason = format!("{} has one team size", self.name());
+        Err(Error::setting("agents", agents, reason))
+    }
+    /// Policies that are played beside every front, such as an oracle.
+    fn references(&self, _options: &Self::Options) -> Result<Vec<Reference>> {
+        Ok(Vec::new())
+    }
+    /// Settings that learn well here, as a configuration file would hold them: what an algorithm
+    /// takes instead of its own defaults, unless the user says otherwise.
+    fn recipe(&self, _options: &Self::Options, _algorithm: &str, _preset: &str) -> Table {
+        Table::new()
+    }
+}
+
+/// A policy to compare with.
+pub struct Reference {
+    /// How reports call it, such as `oracle`.
+    pub name: String,
+    /// What it does.
+    pub policy: Box<dyn Policy>,
+}
+
+/// A task whose options are a table, so that one list holds all of them.
+pub(crate) trait AnyTask: Send + Sync {
+    fn name(&self) -> &str;
+    fn summary(&self) -> &str;
+    fn options(&self) -> Vec<(&'static str, &'static str)>;
+    fn defaults(&self) -> Result<Table>;
+    fn build(&self, options: &Table) -> Result<Box<dyn Environment>>;
+    fn card(&self, options: &Table) -> Result<Value>;
+    fn with_agents(&self, options: &Table, agents: usize) -> Result<Table>;
+    fn references(&self, options: &Table) -> Result<Vec<Reference>>;
+    fn recipe(&self, options: &Table, algorithm: &str, preset: &str) -> Result<Table>;
+}
+
+impl<T: Task> AnyTask for T {
+    fn name(&self) -> &str {
+        Task::name(self)
+    }
+
+    fn summary(&self) -> &str {
+        Task::summary(self)
+    }
+
+    fn options(&self) -> Vec<(&'static str, &'static str)> {
+        Task::options(self)
+    }
+
+    fn defaults(&self) -> Result<Table> {
+        to_table(&T::Options::default())
+    }
+
+    fn build(&self, options: &Table) -> Result<Box<dyn Environment>> {
+        Task::build(self, &from_table(options)?)
+    }
+
+    fn card(&self, options: &Table) -> Result<Value> {
+        Ok(Task::card(self, &from_table(options)?))
+    }
+
+    fn with_agents(&self, options: &Table, agents: usize) -> Result<Table> {
+        to_table(&Task::with_agents(self, &from_table(options)?, agents)?)
+    }
+
+    fn references(&self, options: &Table) -> Result<Vec<Reference>> {
+        Task::references(self, &from_table(options)?)
+    }
+
+    fn recipe(&self, options: &Table, algorithm: &str, preset: &str) -> Result<Table> {
+        Ok(Task::recipe(self, &from_table(options)?, algorithm, preset))
+    }
+}
+
+fn to_table(options: &impl Serialize) -> Result<Table> {
+    Table::try_from(options).map_err(|error| Error::Refused(error.to_string()))
+}
+
+/// Options from a table; a value of the wrong kind is refused with its key.
+pub(crate) fn from_table<T: DeserializeOwned>(table: &Table) -> Result<T> {
+    serde_path_to_error::deserialize(table.clone()).map_err(|error| {
+        let path = error.path().to_string();
+        let value = path.split('.').try_fold(toml::Value::Table(table.clone()), |value, key| {
+            value.get(key).cloned()
+        });
+        let shown = value.map_or_else(String::new, |value| value.to_string());
+        Error::setting(&path, shown, error.inner().message())
+    })
+}
+
+/// A task with its options: everything that builds an environment.
+#[derive(Clone)]
+pub struct Scenario {
+    task: Arc<dyn AnyTask>,
+    options: Table,
+}
+
+/// What a task says about itself, for those who choose one.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskInfo {
+    /// Its name.
+    pub name: String,
+    /// What the team does.
+    pub summary: String,
+    /// Its options: key, value by default (none where it follows others), meaning.
+    pub options: Vec<OptionInfo>,
+    /// What is measured.
+    pub metrics: Vec<super::Metric>,
+    /// The metric that the team is there for.
+    pub objective: String,
+    /// What is paid for.
+    pub constraints: Vec<super::Constraint>,
+    /// Policies played beside every front.
+    pub references: Vec<String>,
+}
+
+/// One option of a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct OptionInfo {
+    /// How users write it.
+    pub key: String,
+    /// What it is unless set.
+    pub default: Option<Value>,
+    /// What it means.
+    pub meaning: String,
+}
+
+impl Scenario {
+    /// A registered task with its default options.
+    pub fn of(name: &str) -> Result<Self> {
+        let task = registry::find_task(name)?;
+        Ok(Self { options: task.defaults()?, task })
+    }
+
+    /// A registered task with these options; those that are missing have their defaults.
+    pub fn new(name: &str, options: &impl Serialize) -> Result<Self> {
+        Ok(Self { task: registry::find_task(name)?, options: to_table(options)? })
+    }
+
+    /// The same task with other options.
+    #[must_use]
+    pub fn with_options(&self, options: Table) -> Self {
+        Self { task: Arc::clone(&self.task), options }
+    }
+
+    /// Name of the task.
+    pub fn name(&self) -> &str {
+        self.task.name()
+    }
+
+    /// The options as they are written.
+    pub fn options(&self) -> &Table {
+        &self.options
+    }
+
+    /// The options as the task knows them.
+    pub fn typed_options<T: DeserializeOwned>(&self) -> Result<T> {
+        from_table(&self.options)
+    }
+
+    /// The options that are absent unless they are set.
+    pub fn unset_options(&self) -> Result<Vec<&'static str>> {
+        let defaults = self.task.defaults()?;
+        let listed = self.task.options().into_iter().map(|(key, _)| key);
+        Ok(listed.filter(|key| lookup(&defaults, key).is_none()).collect())
+    }
+
+    /// A fresh environment.
+    pub fn build(&self) -> Result<Box<dyn Environment>> {
+        self.task.build(&self.options)
+    }
+
+    /// Sizes, measures and names of its environment.
+    pub fn spec(&self) -> Result<Spec> {
+        Ok(self.build()?.view().spec().clone())
+    }
+
+    /// Team size.
+    pub fn n_agents(&self) -> Result<usize> {
+        Ok(self.spec()?.n_agents())
+    }
+
+    /// The environment card: everything that defines a score.
+    pub fn card(&self) -> Result<Value> {
+        let mut card = json!({ "task": self.name() });
+        if let (Some(card), Value::Object(own)) =
+            (card.as_object_mut(), self.task.card(&self.options)?)
+        {
+            card.extend(own);
+        }
+        Ok(card)
+    }
+
+    /// The same scenario for another team size.
+    pub fn with_agents(&self, agents: usize) -> Result<Self> {
+        Ok(self.with_options(self.task.with_agents(&self.options, agents)?))
+    }
+
+    /// Policies that are played beside every front.
+    pub fn references(&self) -> Result<Vec<Reference>> {
+        self.task.references(&self.options)
+    }
+
+    /// Settings that learn well here.
+    pub fn recipe(&self, algorithm: &str, preset: &str) -> Result<Table> {
+        self.task.recipe(&self.options, algorithm, preset)
+    }
+
+    /// What the task says about itself.
+    pub fn info(&self) -> Result<TaskInfo> {
+        let spec = self.spec()?;
+        let defaults = self.task.defaults()?;
+        let option = |(key, meaning): (&'static str, &'static str)| OptionInfo {
+            key: key.into(),
+            default: lookup(&defaults, key).and_then(|value| serde_json::to_value(value).ok()),
+            meaning: meaning.into(),
+        };
+        Ok(TaskInfo {
+            name: self.name().into(),
+            summary: self.task.summary().into(),
+            options: self.task.options().into_iter().map(option).collect(),
+            metrics: spec.reported(),
+            objective: spec.objective.clone(),
+            constraints: spec.constraints,
+            references: self.references()?.into_iter().map(|reference| reference.name).collect(),
+        })
+    }
+}
+
+/// The value at a path such as `group.option`.
+fn lookup<'t>(table: &'t Table, path: &str) -> Option<&'t toml::Value> {
+    match path.split_once('.') {
+        Some((group, rest)) => lookup(table.get(group)?.as_table()?, rest),
+        None => table.get(path),
+    }
+}

@@ -23,7 +23,7 @@ pub enum Purpose {
     RandomPolicy = 6,
     /// Resampling for confidence intervals.
     Bootstrap = 7,
-    /// Made-up problems of tests, benchmarks and the theory checks.
+    /// Made-up problems of tests, benchmarks and exact checks.
     Problem = 8,
     /// Start states on which a multiplier is certified; index = episode.
     Certificate = 20,

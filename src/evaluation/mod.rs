@@ -1,9 +1,8 @@
-//! Scores operating points on shared start states: statistics, fronts and the paper's printed ones.
+//! Scores operating points on shared start states: statistics, fronts and choices.
 
 pub mod certificate;
 pub mod choice;
 pub mod front;
-pub mod paper_tables;
 pub mod pareto;
 mod play;
 pub mod score;

@@ -23,7 +23,7 @@ pub enum Purpose {
     RandomPolicy = 6,
     /// Resampling for confidence intervals.
     Bootstrap = 7,
-    /// Made-up problems of tests, benchmarks and the theory checks.
+    /// Made-up problems of tests, benchmarks and exact checks.
     Problem = 8,
     /// What happens by chance inside training episodes; index = episode.
     Dynamics = 9,

@@ -17,7 +17,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 /// The part of the named file before the function `file.rs::name`, if there is one.
 fn before_definition(name: &str) -> Option<String> {
     let (file, function) = name.split_once("::").unwrap();
-    let root = if file.starts_with("tests/") { "" } else { "src/" };
+    let from_the_root = ["tests/", "paper/"].iter().any(|folder| file.starts_with(folder));
+    let root = if from_the_root { "" } else { "src/" };
     let source = fs::read_to_string(format!("{root}{file}")).ok()?;
     let place = [format!("fn {function}("), format!("fn {function}<")]
         .iter()

@@ -2,10 +2,8 @@
 
 use crate::progress::Progress;
 use anyhow::Context;
-use cgcmarl::{
-    experiment::{Watch, on_threads},
-    reproduction::{Job, JobEnd, Plan, run_job, run_reference},
-};
+use cgcmarl::experiment::{Watch, on_threads};
+use cgcmarl_paper::reproduction::{Job, JobEnd, Plan, run_job, run_reference};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

@@ -3,7 +3,7 @@
 use super::output::{OutputFormat, print};
 use crate::report::table;
 use anyhow::Context;
-use cgcmarl::reproduction::{
+use cgcmarl_paper::reproduction::{
     Results,
     check::{Line, Verdict, check},
 };

@@ -7,8 +7,8 @@ use cgcmarl::{
     checkpoint::atomic,
     evaluation::Front,
     experiment::{Model, on_threads},
-    reproduction::Results,
 };
+use cgcmarl_paper::reproduction::Results;
 use clap::Args;
 use std::{
     path::{Path, PathBuf},

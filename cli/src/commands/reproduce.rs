@@ -6,10 +6,8 @@ use super::{
 };
 use crate::report::{reproduction, table};
 use anyhow::{Context, bail, ensure};
-use cgcmarl::{
-    environment::layout::Layout,
-    reproduction::{Budget, LAYOUTS, Plan, ROWS, Results, Row, gather},
-};
+use cgcmarl::environment::layout::Layout;
+use cgcmarl_paper::reproduction::{Budget, LAYOUTS, Plan, ROWS, Results, Row, gather};
 use clap::{Args, ValueEnum};
 use std::{
     path::{Path, PathBuf},

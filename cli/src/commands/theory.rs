@@ -6,8 +6,8 @@ use anyhow::Context;
 use cgcmarl::{
     checkpoint::atomic,
     experiment::{Model, build_arena, on_threads},
-    theory::{self, BudgetPoint, ErrorBudget, Report},
 };
+use cgcmarl_paper::theory::{self, BudgetPoint, ErrorBudget, Report};
 use clap::{Args, ValueEnum};
 use std::{
     path::{Path, PathBuf},

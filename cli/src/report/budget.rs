@@ -1,7 +1,7 @@
 //! The error budget of a trained model as a table.
 
 use super::table::aligned;
-use cgcmarl::theory::{CoordinationLoss, ErrorBudget};
+use cgcmarl_paper::theory::{CoordinationLoss, ErrorBudget};
 use std::fmt::Write as _;
 
 const HEAD: [&str; 8] = [

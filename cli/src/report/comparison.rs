@@ -1,7 +1,7 @@
 //! The report of a reproduction as one HTML file: figures and tables, nothing else to fetch.
 
 use super::{panels, reproduction::sheets, sheet::Sheet};
-use cgcmarl::reproduction::Results;
+use cgcmarl_paper::reproduction::Results;
 use std::fmt::Write as _;
 
 const PAGE: &str = include_str!("../../../viewer/comparison.html");

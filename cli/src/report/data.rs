@@ -2,10 +2,11 @@
 
 use super::curves::curve_data;
 use cgcmarl::{
-    evaluation::{Front, paper_tables},
+    evaluation::Front,
     experiment::{Model, card},
     run_dir::RunDir,
 };
+use cgcmarl_paper::tables;
 use serde_json::{Value, json};
 
 /// Everything about a run that a page shows without playing it.
@@ -46,8 +47,8 @@ fn error_budget(run: &RunDir) -> Option<Value> {
 }
 
 fn paper_points(n_agents: usize) -> Vec<Value> {
-    paper_tables::cg_cmarl(n_agents)
-        .chain(paper_tables::baselines(n_agents))
+    tables::cg_cmarl(n_agents)
+        .chain(tables::baselines(n_agents))
         .map(|point| {
             json!({
                 "algorithm": point.algorithm,

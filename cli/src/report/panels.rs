@@ -10,9 +10,10 @@ use super::{
     reproduction::display_name,
     series::{Mark, Series, collision_axis, coverage_axis, draw_series},
 };
-use cgcmarl::{
-    evaluation::{Estimate, paper_tables},
+use cgcmarl::evaluation::Estimate;
+use cgcmarl_paper::{
     reproduction::{Results, Spread, Team},
+    tables,
 };
 
 const LEFT: f64 = 66.0;
@@ -165,7 +166,7 @@ fn estimate(spread: &Spread) -> Estimate {
 }
 
 fn printed(n_agents: usize) -> Option<Series> {
-    let marks: Vec<Mark> = paper_tables::cg_cmarl(n_agents)
+    let marks: Vec<Mark> = tables::cg_cmarl(n_agents)
         .map(|point| Mark {
             coverage: Estimate::exact(point.coverage.0 / 100.0),
             collisions: Estimate::exact(point.collisions.0),

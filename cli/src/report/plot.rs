@@ -8,7 +8,8 @@ use super::{
     render::text_width,
     series::{Mark, Series, collision_axis, coverage_axis, draw_series},
 };
-use cgcmarl::evaluation::{Estimate, Front, Score, paper_tables};
+use cgcmarl::evaluation::{Estimate, Front, Score};
+use cgcmarl_paper::tables;
 
 const PANEL_WIDTH: f64 = 400.0;
 const PANEL_HEIGHT: f64 = 300.0;
@@ -81,19 +82,19 @@ fn paper_series(n_agents: usize) -> Vec<Series> {
         low: (mean - deviation).max(0.0) / unit,
         high: (mean + deviation) / unit,
     };
-    let printed_mark = |point: paper_tables::PaperPoint, marker, colour| Mark {
+    let printed_mark = |point: tables::PaperPoint, marker, colour| Mark {
         coverage: spread(point.coverage, 100.0),
         collisions: spread(point.collisions, 1.0),
         marker,
         colour,
         label: None,
     };
-    let printed = paper_tables::cg_cmarl(n_agents).map(|point| {
+    let printed = tables::cg_cmarl(n_agents).map(|point| {
         let marker = if point.starred { Marker::Disc } else { Marker::Ring };
         printed_mark(point, marker, ORANGE)
     });
     let baselines =
-        paper_tables::baselines(n_agents).map(|point| printed_mark(point, Marker::Cross, GREY));
+        tables::baselines(n_agents).map(|point| printed_mark(point, Marker::Cross, GREY));
     let series =
         |name: &str, marks, joined| Series { name: name.into(), marks, joined, dashed: true };
     let mut all = vec![

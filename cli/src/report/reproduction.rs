@@ -5,9 +5,9 @@ use super::{
     sheet::{Cell, Sheet},
 };
 use anyhow::Context;
-use cgcmarl::{
-    checkpoint::atomic,
-    reproduction::{COVERAGES, Plan, Point, Results, Spread, Team, marl_eval, training_seconds},
+use cgcmarl::checkpoint::atomic;
+use cgcmarl_paper::reproduction::{
+    COVERAGES, Plan, Point, Results, Spread, Team, marl_eval, training_seconds,
 };
 use std::{fmt::Write as _, path::Path};
 

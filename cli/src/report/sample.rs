@@ -2,8 +2,11 @@
 
 use cgcmarl::{
     episode::Summary,
-    evaluation::{Front, Score, paper_tables},
+    evaluation::{Front, Score},
+};
+use cgcmarl_paper::{
     reproduction::{Point, Results, Spread, Spread2, Team},
+    tables,
 };
 
 /// A score whose episodes scatter a little around these numbers.
@@ -61,7 +64,7 @@ pub(crate) fn reproduction() -> Results {
     let name = |printed: &str| printed.to_lowercase().replace('-', "_");
     let team = |n_agents: usize, layout: &str| {
         let pairs = (n_agents * (n_agents - 1) / 2) as f64;
-        let printed = paper_tables::cg_cmarl(n_agents).chain(paper_tables::baselines(n_agents));
+        let printed = tables::cg_cmarl(n_agents).chain(tables::baselines(n_agents));
         let mut points: Vec<Point> = printed
             .map(|point| Point {
                 algorithm: name(point.algorithm),

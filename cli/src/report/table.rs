@@ -1,6 +1,7 @@
 //! Tables for the terminal: aligned columns, intervals behind a ±, a star on Pareto points.
 
-use cgcmarl::evaluation::{Estimate, Front, Score, paper_tables};
+use cgcmarl::evaluation::{Estimate, Front, Score};
+use cgcmarl_paper::tables;
 use std::fmt::Write as _;
 
 const HEAD: [&str; 9] = [
@@ -51,7 +52,7 @@ pub(crate) fn paper_table(n_agents: usize) -> String {
     let mut rows = vec![
         ["", "printed in the paper", "coverage %", "collisions/step"].map(String::from).to_vec(),
     ];
-    for point in paper_tables::cg_cmarl(n_agents).chain(paper_tables::baselines(n_agents)) {
+    for point in tables::cg_cmarl(n_agents).chain(tables::baselines(n_agents)) {
         rows.push(vec![
             if point.starred { "★" } else { "" }.into(),
             format!("{} {}", point.algorithm, point.parameter),

@@ -6,10 +6,8 @@ use super::{
     render::text_width,
 };
 use anyhow::Context;
-use cgcmarl::{
-    checkpoint::atomic,
-    theory::{Curve, Figure, Report},
-};
+use cgcmarl::checkpoint::atomic;
+use cgcmarl_paper::theory::{Curve, Figure, Report};
 use std::{fmt::Write as _, path::Path};
 
 const COLOURS: [Colour; 6] = [BLUE, ORANGE, GREEN, PURPLE, BLACK, (86, 180, 233)];
@@ -154,7 +152,7 @@ fn axis(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cgcmarl::theory::{Finding, Verdict};
+    use cgcmarl_paper::theory::{Finding, Verdict};
 
     fn report() -> Report {
         let points = vec![(10.0, 1.0), (100.0, 0.5), (1000.0, 0.25)];

@@ -5,7 +5,7 @@ use super::{
     bound::{ROUNDING, budget, disjoint_pairs, smallest_conflict},
     problems::FactoredCmdp,
 };
-use crate::{
+use cgcmarl::{
     coordination::Exhaustive,
     graph::CoordinationGraph,
     rng::{Purpose, Streams},

@@ -1,6 +1,6 @@
 //! What was played, episode by episode, so that everything can be resampled later.
 
-use crate::{episode::Summary, evaluation::pareto::TradeOff};
+use cgcmarl::{episode::Summary, evaluation::pareto::TradeOff};
 use serde::{Deserialize, Serialize};
 
 /// The episodes of one model, or of the references, on one layout.

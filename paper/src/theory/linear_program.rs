@@ -54,7 +54,7 @@ pub fn distance_from_sums(cmdp: &FactoredCmdp, target: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::CoordinationGraph;
+    use cgcmarl::graph::CoordinationGraph;
 
     #[test]
     fn a_coin_between_two_actions_spends_the_whole_budget() {

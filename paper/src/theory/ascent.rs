@@ -6,7 +6,7 @@ use super::{
     problems::{FactoredCmdp, sample},
     tabular::TabularCmdp,
 };
-use crate::{graph::CoordinationGraph, multipliers::Multipliers};
+use cgcmarl::{graph::CoordinationGraph, multipliers::Multipliers};
 
 /// No multiplier exceeds this; λ* lies well below.
 pub(super) const CEILING: f64 = 50.0;
@@ -90,7 +90,7 @@ impl Case {
     }
 
     /// Each agent's discounted mean cost of one sampled episode.
-    pub(super) fn sampled_costs(&self, policy: &[usize], rng: &mut crate::rng::Rng) -> Vec<f32> {
+    pub(super) fn sampled_costs(&self, policy: &[usize], rng: &mut cgcmarl::rng::Rng) -> Vec<f32> {
         let mut costs = vec![0.0; self.agent_rewards.len()];
         let mut state = sample(&self.start, rng);
         let mut weight = 1.0 - self.joint.gamma;

@@ -9,7 +9,7 @@ use super::{
     problems::{FactoredCmdp, digit, sample},
     tabular::sup_distance,
 };
-use crate::{
+use cgcmarl::{
     algorithm::{HeadTargets, NextValues, augment, two_head_targets},
     coordination::{Coordinator, FactorTables, MaxSum, MaxSumOptions},
     graph::{CoordinationGraph, JointAction},

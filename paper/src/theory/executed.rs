@@ -13,7 +13,7 @@ use super::{
     problems::FactoredCmdp,
     tabular::TabularCmdp,
 };
-use crate::{
+use cgcmarl::{
     algorithm::augment,
     coordination::{Coordinator, Exhaustive, FactorTables},
     graph::JointAction,

@@ -4,7 +4,7 @@ use super::{
     plan::{Job, Plan, team_folder},
     record::{Played, PlayedPoint},
 };
-use crate::{
+use cgcmarl::{
     algorithm::{RandomPolicy, Setting},
     checkpoint::atomic,
     config::Config,

@@ -5,10 +5,8 @@ use super::{
     gather::paper_name,
     results::{Point, Results, Team},
 };
-use crate::evaluation::{
-    paper_tables::{PaperPoint, baselines as baselines_of_paper},
-    pareto::TradeOff,
-};
+use crate::tables::{PaperPoint, baselines as baselines_of_paper};
+use cgcmarl::evaluation::pareto::TradeOff;
 
 /// The coverages that the paper names for N = 3.
 const MODERATE_COVERAGE: (f64, f64) = (0.70, 0.82);

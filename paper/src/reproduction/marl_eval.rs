@@ -4,7 +4,7 @@ use super::{
     job::{layout_name, played_file, read_played},
     plan::{LAYOUTS, Plan},
 };
-use crate::{
+use cgcmarl::{
     environment::layout::Layout, evaluation::statistics::mean, experiment::TASK, run_dir::RunDir,
 };
 use serde_json::{Map, Value, json};

@@ -8,7 +8,7 @@ use super::{
     figure::log_steps,
     problems::FactoredCmdp,
 };
-use crate::graph::CoordinationGraph;
+use cgcmarl::graph::CoordinationGraph;
 use rayon::prelude::*;
 
 const GAMMA: f64 = 0.9;

@@ -7,11 +7,11 @@ use cgcmarl::{
     coordination::{Coordination, Coordinator, FactorTables},
     experiment::{Model, build_arena},
     graph::{CoordinationGraph, JointAction},
-    theory::{
-        BoundOptions, ConvergenceOptions, DualOptions, ErrorBudget, Report, StructureOptions,
-        TrainedOptions, Verdict, ViolationOptions, check_bound, check_convergence, check_dual,
-        check_structure, check_trained, check_violation,
-    },
+};
+use cgcmarl_paper::theory::{
+    BoundOptions, ConvergenceOptions, DualOptions, ErrorBudget, Report, StructureOptions,
+    TrainedOptions, Verdict, ViolationOptions, check_bound, check_convergence, check_dual,
+    check_structure, check_trained, check_violation,
 };
 use std::path::Path;
 
@@ -183,7 +183,7 @@ fn violations_under_a_dual_step_of_the_wrong_sign_are_caught() {
 
 /// The shipped team of three, on a few held-out starts.
 fn budget_of_three(change: impl Fn(&mut TrainedOptions)) -> ErrorBudget {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/simple_spread_3");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/simple_spread_3");
     let model = Model::open(&folder).unwrap();
     let environment = &model.config.environment;
     let learner = model.learner(environment).unwrap();

@@ -97,10 +97,8 @@ fn split(low: &Piece, high: &Piece, at: &dyn Fn(f64) -> Piece, pieces: &mut Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        graph::CoordinationGraph,
-        theory::{FactoredCmdp, constrained_optimum},
-    };
+    use crate::theory::{FactoredCmdp, constrained_optimum};
+    use cgcmarl::graph::CoordinationGraph;
 
     #[test]
     fn the_pieces_are_the_maximum_over_policies() {

@@ -1,6 +1,6 @@
 //! What a reproduction consists of: rows with a committed configuration each, team sizes, seeds, budgets.
 
-use crate::{
+use cgcmarl::{
     config::Config,
     environment::layout::Layout,
     error::{Error, Result},
@@ -40,7 +40,7 @@ macro_rules! row {
             algorithm: $algorithm,
             parameter: $parameter,
             file: concat!("configs/", $table, "/", $name, ".toml"),
-            config: include_str!(concat!("../../configs/", $table, "/", $name, ".toml")),
+            config: include_str!(concat!("../../../configs/", $table, "/", $name, ".toml")),
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Resampled worlds: training seeds of each model drawn anew, start states drawn anew for all at once.
 
 use super::record::PlayedPoint;
-use crate::{evaluation::pareto::TradeOff, rng::Rng};
+use cgcmarl::{evaluation::pareto::TradeOff, rng::Rng};
 
 /// One operating point with what each seed of its model played.
 pub(super) struct Entry {
@@ -65,7 +65,7 @@ fn world(entries: &[Entry], n_episodes: usize, rng: &mut Rng) -> Vec<TradeOff> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use cgcmarl::rng::{Purpose, Streams};
 
     fn entry(row: &'static str, seeds: &[f32]) -> Entry {
         let point = |mean: &f32| PlayedPoint {

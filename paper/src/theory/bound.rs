@@ -12,7 +12,7 @@ use super::{
     sampling::check_sampling,
     tabular::{TabularCmdp, sup_distance},
 };
-use crate::{
+use cgcmarl::{
     coordination::{Coordinator, Exhaustive, FactorTables, MaxSum, MaxSumOptions},
     graph::{CoordinationGraph, JointAction},
     rng::{Purpose, Streams},

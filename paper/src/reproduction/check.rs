@@ -5,7 +5,7 @@ use super::{
     gather::paper_name,
     results::{Point, Results, Spread},
 };
-use crate::evaluation::paper_tables::{self, PaperPoint};
+use crate::tables::{self, PaperPoint};
 use serde::Serialize;
 
 /// The team sizes that the paper prints.
@@ -79,18 +79,18 @@ pub(super) fn compare(paper: f64, ours: f64, tolerance: f64, better: Better) -> 
 pub fn check(results: &Results) -> Vec<Line> {
     let mut lines = vec![];
     for n_agents in TEAMS {
-        for printed in paper_tables::baselines(n_agents) {
+        for printed in tables::baselines(n_agents) {
             lines.extend(numbers("baselines", results, &printed));
         }
     }
     for n_agents in TEAMS {
-        for printed in paper_tables::cg_cmarl(n_agents) {
+        for printed in tables::cg_cmarl(n_agents) {
             lines.extend(numbers("cgcmarl", results, &printed));
             lines.push(star(results, &printed));
         }
     }
     for n_agents in TEAMS {
-        let at_one = paper_tables::cg_cmarl(n_agents).find(|point| point.parameter == "λ=1");
+        let at_one = tables::cg_cmarl(n_agents).find(|point| point.parameter == "λ=1");
         let mut scaling: Vec<Line> =
             at_one.iter().flat_map(|printed| numbers("scaling", results, printed)).collect();
         scaling.pop();
@@ -214,7 +214,7 @@ mod tests {
         let team = |n_agents| Team {
             n_agents,
             layout: "random".into(),
-            points: paper_tables::cg_cmarl(n_agents).map(point).collect(),
+            points: tables::cg_cmarl(n_agents).map(point).collect(),
             ..Team::default()
         };
         Results { teams: TEAMS.map(team).to_vec(), ..Results::default() }

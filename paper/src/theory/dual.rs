@@ -13,7 +13,7 @@ use super::{
     figure::{largest, log_steps, median},
     gap::gap_findings,
 };
-use crate::{
+use cgcmarl::{
     graph::CoordinationGraph,
     multipliers::Multipliers,
     rng::{Purpose, Streams},

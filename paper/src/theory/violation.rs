@@ -7,7 +7,7 @@ use super::{
     figure::{largest, median},
     problems::FactoredCmdp,
 };
-use crate::{graph::CoordinationGraph, multipliers::Multipliers};
+use cgcmarl::{graph::CoordinationGraph, multipliers::Multipliers};
 
 /// How the proposition is checked.
 #[derive(Clone, Debug)]

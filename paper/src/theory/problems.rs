@@ -1,7 +1,7 @@
 //! Random factored CMDPs: independent transitions (A1), rewards that add up over regions (A2).
 
 use super::tabular::TabularCmdp;
-use crate::{
+use cgcmarl::{
     coordination::FactorTables,
     graph::CoordinationGraph,
     rng::{Purpose, Rng, Streams},

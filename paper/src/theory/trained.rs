@@ -4,7 +4,7 @@ use super::{
     Verdict,
     figure::{largest, quantile},
 };
-use crate::{
+use cgcmarl::{
     algorithm::{CgCmarlPolicy, TwoHeadWorkspace, bootstrap, summed_error},
     coordination::{Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions},
     environment::{Ending, View},

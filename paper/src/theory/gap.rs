@@ -7,7 +7,7 @@ use super::{
     lagrangian::expected,
     linear_program::constrained_optimum,
 };
-use crate::rng::{Purpose, Rng, Streams};
+use cgcmarl::rng::{Purpose, Rng, Streams};
 
 /// Gaps below this are rounding, of the program and of the grid.
 const ROUNDING: f64 = 2e-3;

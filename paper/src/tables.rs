@@ -1,6 +1,6 @@
 //! The paper's printed results on Simple Spread (its two appendix tables), to stand beside ours.
 
-use super::pareto::TradeOff;
+use cgcmarl::evaluation::pareto::TradeOff;
 
 /// One printed row: collisions per step and coverage, each with one sample deviation over two seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,7 +153,7 @@ const BASELINES: [Row; 54] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::pareto::pareto_optimal;
+    use cgcmarl::evaluation::pareto::pareto_optimal;
 
     #[test]
     fn all_printed_rows_are_here() {

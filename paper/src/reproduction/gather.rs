@@ -7,11 +7,11 @@ use super::{
     record::PlayedPoint,
     results::{COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Spread2, Team},
 };
-use crate::{
+use crate::tables;
+use cgcmarl::{
     config::Config,
     environment::layout::Layout,
     evaluation::{
-        paper_tables,
         pareto::{TradeOff, hypervolume, pareto_optimal},
         statistics::{mean, quantile, sample_deviation},
     },
@@ -223,8 +223,8 @@ fn fronts(team: &Team, means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<Meth
     let Some(random) = team.random else { return vec![] };
     let corner = TradeOff { gain: 0.0, cost: random.collisions };
     let printed = |algorithm: &str| {
-        let points: Vec<TradeOff> = paper_tables::cg_cmarl(team.n_agents)
-            .chain(paper_tables::baselines(team.n_agents))
+        let points: Vec<TradeOff> = tables::cg_cmarl(team.n_agents)
+            .chain(tables::baselines(team.n_agents))
             .filter(|point| paper_name(algorithm) == Some(point.algorithm))
             .map(|point| point.trade_off())
             .collect();

@@ -41,6 +41,11 @@ impl CoordinationGraph {
         Ok(graph)
     }
 
+    /// Agents that share nothing yet.
+    pub fn empty(n_agents: usize) -> Self {
+        Self::of_pairs(n_agents, [])
+    }
+
     /// Every pair of agents: N(N-1)/2 regions, the paper's graph.
     pub fn complete(n_agents: usize) -> Self {
         let pairs = (0..n_agents).flat_map(|i| (i + 1..n_agents).map(move |k| [i, k]));

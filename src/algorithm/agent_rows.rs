@@ -4,7 +4,7 @@ use crate::environment::{Spec, View};
 
 /// Width of an agent's row, with its number as a one-hot where `identity`.
 pub fn agent_row_width(spec: &Spec, identity: bool) -> usize {
-    spec.agent_width + if identity { spec.n_agents } else { 0 }
+    spec.agent_width + if identity { spec.n_agents() } else { 0 }
 }
 
 /// Writes the rows of all agents of all states, state by state and agent by agent; returns their
@@ -18,9 +18,9 @@ pub fn write_agent_rows(
     let spec = view.spec();
     let width = agent_row_width(spec, identity);
     let states = states.chunks_exact(spec.state_width);
-    let n_rows = states.len() * spec.n_agents;
+    let n_rows = states.len() * spec.n_agents();
     rows.resize(n_rows * width, 0.0);
-    for (state, rows) in states.zip(rows.chunks_exact_mut(spec.n_agents * width)) {
+    for (state, rows) in states.zip(rows.chunks_exact_mut(spec.n_agents() * width)) {
         for (agent, row) in rows.chunks_exact_mut(width).enumerate() {
             let (seen, number) = row.split_at_mut(spec.agent_width);
             view.agent_row(state, agent, seen);

@@ -1,80 +1,86 @@
-//! The contract shared by CG-CMARL and the baselines, and the algorithms themselves.
+//! The contract shared by CG-CMARL and the baselines, the algorithms themselves and their registry.
 
-mod actor;
-mod agent_network;
 mod agent_rows;
-mod approximator;
-mod cg_cmarl;
-mod cg_cmarl_options;
-mod critic;
-mod dcg;
-mod exploration;
-mod head;
-mod iql;
-mod joint_batch;
-mod mappo;
-mod mappo_lag;
-mod pair_network;
-mod policy;
-mod ppo;
-#[cfg(test)]
-mod q_checks;
-mod q_learning;
-mod qmix;
-mod reference;
-mod reward_scale;
-mod rollout;
-mod row_network;
-mod softmax_policy;
-mod targets;
-mod td;
-mod two_head;
-mod vdn;
+pub mod cg_cmarl;
+pub mod on_policy;
+mod registry;
+pub mod value_based;
 mod weights;
 
-pub use actor::{Actor, Stage};
-pub use agent_network::{AgentNetwork, AgentNetworkOptions};
 pub use agent_rows::{agent_row_width, write_agent_rows};
-pub use cg_cmarl::CgCmarl;
-pub use cg_cmarl_options::{CgCmarlOptions, LearningOptions};
-pub use dcg::{DcgNetworkOptions, DcgOptions};
-pub use exploration::TableNoise;
-pub use head::{Head, HeadKind};
-pub use iql::IqlOptions;
-pub use joint_batch::JointBatch;
-pub use mappo::Mappo;
-pub use mappo_lag::{MappoLag, MappoLagOptions};
-pub use policy::CgCmarlPolicy;
-pub use ppo::PpoOptions;
-pub use q_learning::{JointValue, Networks, QLearner, QLearningOptions};
-pub use qmix::{MixerOptions, QmixOptions};
-pub use reference::RandomPolicy;
-pub use targets::{
-    HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
-};
-pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
-pub use two_head::{NetworkOptions, TwoHead, TwoHeadWorkspace};
-pub use vdn::VdnOptions;
+pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy};
+pub use registry::{AnyAlgorithm, find, names};
 
 use crate::{
     checkpoint::Checkpoint,
-    episode::{Player, Summary},
+    environment::{Policy, View},
+    episode::{Controller, Summary},
     error::{Error, Result},
+    rng::Streams,
 };
+use serde::{Serialize, de::DeserializeOwned};
+use toml::Table;
 
-/// A learning algorithm: acts with exploration, learns from what it observes.
+/// A learning algorithm with its options. To add one: its folder or file here, and its line in the
+/// registry.
+pub trait Algorithm: Send + Sync + 'static {
+    /// Everything about it that users may set; written under its name.
+    type Options: Default + Serialize + DeserializeOwned;
+
+    /// The name users write.
+    fn name(&self) -> &'static str;
+    /// Named sets of defaults it has beside `default`.
+    fn presets(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Settings of the whole configuration that suit it for a team size, before the task's own.
+    fn recipe(&self, _n_agents: usize) -> Table {
+        Table::new()
+    }
+    /// Settings of the whole configuration that a preset stands for; they win over the task's own.
+    fn preset(&self, _preset: &str) -> Table {
+        Table::new()
+    }
+    /// A fresh learner.
+    fn learner(&self, options: &Self::Options, start: Start<'_>) -> Result<Box<dyn Learner>>;
+    /// What was trained, from its weights alone.
+    fn model(
+        &self,
+        options: &Self::Options,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>>;
+    /// The options of a training that goes on from another one's weights after some steps, with a
+    /// team of another size; none where the network fits one team only.
+    fn continued(&self, _options: &Self::Options, _steps: u64) -> Option<Self::Options> {
+        None
+    }
+}
+
+/// What a fresh learner must know.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    /// How to look at a state.
+    pub view: &'a dyn View,
+    /// Environments side by side.
+    pub n_environments: usize,
+    /// Environment steps over which schedules are stretched.
+    pub total_steps: u64,
+    /// The root of its randomness.
+    pub streams: Streams,
+}
+
+/// A learning algorithm at work: acts with exploration, learns from what it observes.
 ///
 /// It owns its memory and decides itself when to update, so nothing outside knows of on-policy or
 /// off-policy.
-pub trait Learner: Player {
+pub trait Learner: Controller {
     /// Closes an episode: multipliers, schedules.
     fn end_episode(&mut self, slot: usize, summary: &Summary);
     /// What went wrong since the last call; training stops on it.
     fn failure(&mut self) -> Option<Error>;
     /// Named scalars about itself, in a fixed order.
     fn report(&self) -> Vec<(String, f32)>;
-    /// What can be evaluated: one point per multiplier, or the single trained one.
-    fn operating_points(&self, multipliers: &[f32]) -> Vec<OperatingPoint>;
     /// Writes what playing needs, under the same names as [`Self::save`].
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>);
     /// Takes the weights of [`Self::save_model`] or [`Self::save`].
@@ -85,40 +91,35 @@ pub trait Learner: Player {
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()>;
 }
 
+/// What was trained, without anything that only training needs.
+pub trait TrainedModel: Send + Sync {
+    /// Whether it plays at any multipliers; a baseline has the one trade-off it was trained with.
+    fn has_multipliers(&self) -> bool {
+        false
+    }
+    /// How reports call the trade-off of a model without multipliers.
+    fn label(&self) -> String;
+    /// The greedy policy, at one multiplier per constraint where it has multipliers.
+    fn policy(&self, multipliers: &[f32]) -> Box<dyn Policy>;
+}
+
 /// A frozen greedy policy with the trade-off it stands for.
 pub struct OperatingPoint {
-    /// Where it lies on the trade-off.
-    pub setting: Setting,
+    /// How reports call it, such as `λ=0.5`.
+    pub label: String,
+    /// One multiplier per constraint; none where the policy has no multipliers.
+    pub multipliers: Vec<f32>,
     /// Acts greedily.
-    pub policy: Box<dyn Player>,
+    pub policy: Box<dyn Policy>,
 }
 
-/// How the trade-off between reward and constraint was set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Setting {
-    /// CG-CMARL: the multiplier given at evaluation.
-    Multiplier(f32),
-    /// IQL, VDN, QMIX, DCG, MAPPO: the penalty share trained with.
-    MixingRatio(f32),
-    /// MAPPO-Lagrangian: the cost allowed in training; its multiplier is frozen in the actor.
-    CostLimit(f32),
-}
-
-impl Setting {
-    /// How reports call it.
-    pub fn label(self) -> String {
-        match self {
-            Self::Multiplier(multiplier) => format!("λ={multiplier}"),
-            Self::MixingRatio(ratio) => format!("local_ratio={ratio}"),
-            Self::CostLimit(limit) => format!("cost_limit={limit}"),
-        }
-    }
-
-    /// The multiplier, where there is one; through text, so that 0.05 stays 0.05 in double precision.
-    pub fn multiplier(self) -> Option<f64> {
-        match self {
-            Self::Multiplier(multiplier) => multiplier.to_string().parse().ok(),
-            Self::MixingRatio(_) | Self::CostLimit(_) => None,
+/// How reports call multipliers: `λ=0.5` where all constraints share one, else each by its name.
+pub fn multiplier_label(names: &[String], multipliers: &[f32]) -> String {
+    match multipliers {
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => format!("λ={first}"),
+        _ => {
+            let each = names.iter().zip(multipliers).map(|(name, m)| format!("{name}={m}"));
+            each.collect::<Vec<_>>().join(" ")
         }
     }
 }

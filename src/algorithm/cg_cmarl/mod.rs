@@ -1,29 +1,96 @@
 //! CG-CMARL: one network for all regions, coordinated action, multipliers set by the user afterwards.
 
+mod actor;
+mod exploration;
+mod head;
+mod network;
+mod options;
+mod policy;
+mod targets;
+mod td;
+
+pub use actor::{Actor, Stage};
+pub use exploration::TableNoise;
+pub use head::{Head, HeadKind};
+pub use network::{NetworkOptions, TwoHead, TwoHeadWorkspace};
+pub use options::{CgCmarlOptions, LearningOptions};
+pub(super) use options::wrong_length;
+pub use policy::{CgCmarlModel, CgCmarlPolicy};
+pub use targets::{
+    HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
+};
+pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
+
 use super::{
-    Learner, OperatingPoint, Setting,
-    actor::{Actor, Averaging, Stage, states_per_shard},
-    cg_cmarl_options::{CgCmarlOptions, check, draw_multipliers, rule, wrong_length},
-    exploration::TableNoise,
-    policy::{CgCmarlPolicy, choose_in_shards},
-    targets::polyak,
-    td::{ErrorKind, NextAction, Sample, TdInputs, TdShard},
-    two_head::TwoHead,
+    Algorithm, Learner, Start, TrainedModel,
     weights::{load_weights, save_weights},
 };
 use crate::{
     checkpoint::Checkpoint,
-    environment::{Ending, Spec, View},
-    episode::{Player, Scene, Summary, Transition},
+    environment::{Batch, Ending, Spec, View},
+    episode::{Controller, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
     multipliers::{MultiplierMode, Multipliers, per_constraint},
     nn::Adam,
     replay::{Replay, Row, RowShape},
-    rng::{Purpose, Rng, Streams},
+    rng::{Purpose, Rng},
 };
+use actor::{Averaging, states_per_shard};
+use options::{check, draw_multipliers, rule};
+use policy::choose_in_shards;
 use rayon::prelude::*;
 use std::sync::Arc;
+use toml::{Table, toml};
+
+/// The algorithm as the registry knows it.
+pub(super) struct CgCmarlAlgorithm;
+
+impl Algorithm for CgCmarlAlgorithm {
+    type Options = CgCmarlOptions;
+
+    fn name(&self) -> &'static str {
+        "cg_cmarl"
+    }
+
+    fn presets(&self) -> &'static [&'static str] {
+        &["two_head", "paper"]
+    }
+
+    fn recipe(&self, _n_agents: usize) -> Table {
+        toml! {
+            [cg_cmarl.coordination]
+            solver = "max_sum"
+            tolerance = 1e-3
+        }
+    }
+
+    fn preset(&self, preset: &str) -> Table {
+        match preset {
+            "two_head" => toml! { cg_cmarl.network.multiplier_input = false },
+            "paper" => options::to_the_letter(),
+            _ => Table::new(),
+        }
+    }
+
+    fn learner(&self, options: &CgCmarlOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(CgCmarl::new(options, start)?))
+    }
+
+    fn model(
+        &self,
+        options: &CgCmarlOptions,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>> {
+        Ok(Box::new(CgCmarlModel::load(options, view, weights)?))
+    }
+
+    fn continued(&self, options: &CgCmarlOptions, steps: u64) -> Option<CgCmarlOptions> {
+        let exploration = options.exploration.after(steps);
+        Some(CgCmarlOptions { exploration, ..options.clone() })
+    }
+}
 
 /// The learner.
 pub struct CgCmarl {
@@ -39,6 +106,8 @@ pub struct CgCmarl {
     replay_rng: Rng,
     multipliers: Multipliers,
     behaviour: Vec<f32>,
+    /// The behaviour of the environments that act now.
+    chosen: Vec<f32>,
     noise: TableNoise,
     actors: Vec<Actor>,
     shards: Vec<TdShard>,
@@ -52,24 +121,19 @@ pub struct CgCmarl {
 }
 
 impl CgCmarl {
-    /// A fresh learner; `total_steps` is what the learning rate's decay is stretched over.
-    pub fn new(
-        options: &CgCmarlOptions,
-        view: &dyn View,
-        n_environments: usize,
-        total_steps: u64,
-        streams: Streams,
-    ) -> Result<Self> {
+    /// A fresh learner.
+    pub fn new(options: &CgCmarlOptions, start: Start<'_>) -> Result<Self> {
+        let Start { view, n_environments, total_steps, streams } = start;
         let spec = view.spec().clone();
         check(options, &spec)?;
         let network = TwoHead::new(&options.network, &spec)?;
         let online = network.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));
-        let n_constraints = spec.constraints.len();
+        let n_constraints = spec.n_constraints();
         let limits = per_constraint(&options.multipliers.cost_limit, n_constraints)
             .ok_or_else(|| wrong_length("cost_limit", &options.multipliers.cost_limit, &spec))?;
         let shape = RowShape {
             state: spec.state_width,
-            agents: spec.n_agents,
+            agents: spec.n_agents(),
             outcome: spec.max_regions * (1 + n_constraints),
         };
         let capacity = (options.learning.buffer_size / spec.max_regions).max(1);
@@ -81,17 +145,18 @@ impl CgCmarl {
             replay: Replay::new(shape, capacity),
             replay_rng: streams.rng(Purpose::Replay, 0),
             multipliers: Multipliers::new(
-                spec.n_agents,
+                spec.n_agents(),
                 limits,
                 options.multipliers.lagrangian_upper_bound,
             ),
             behaviour: vec![0.0; n_environments * n_constraints],
+            chosen: Vec::new(),
             noise: TableNoise::default(),
             actors: Vec::new(),
             shards: Vec::new(),
             samples: Vec::new(),
             outcome: Vec::with_capacity(shape.outcome),
-            actions: Vec::with_capacity(spec.n_agents),
+            actions: Vec::with_capacity(spec.n_agents()),
             steps: 0,
             updates: 0,
             losses: vec![0.0; 1 + n_constraints],
@@ -106,7 +171,7 @@ impl CgCmarl {
     }
 
     /// One update of both networks (lines "Q-Network Update" of Algorithm CG-CMARL Training).
-    fn update(&mut self, view: &dyn View) {
+    fn learn(&mut self, view: &dyn View) {
         let symmetries = self.options.learning.symmetries;
         self.draw_samples(if symmetries { view.n_symmetries() } else { 1 });
         let learning = self.options.learning.clone();
@@ -176,7 +241,7 @@ impl CgCmarl {
         let whole = self.whole_states();
         let per_sample = if whole { self.spec.max_regions } else { 1 };
         let n = self.options.learning.batch_size.div_ceil(per_sample);
-        let n_constraints = self.spec.constraints.len();
+        let n_constraints = self.spec.n_constraints();
         self.samples.resize_with(n, || Sample::new(n_constraints));
         let mixed = self.options.learning.random_order && self.spec.region_size == 2 && whole;
         for sample in &mut self.samples {
@@ -192,12 +257,12 @@ impl CgCmarl {
     }
 
     fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
+        let scale = self.options.exploration.at(self.steps);
         Stage {
             network: &self.network,
             parameters: &self.online,
             view,
-            noise_scale: self.options.exploration.at(self.steps),
-            noise: &self.noise,
+            noise: (scale > 0.0).then_some((&self.noise, scale)),
         }
     }
 
@@ -206,29 +271,16 @@ impl CgCmarl {
         if self.options.learning.average_rate < 1.0 { &self.averaged } else { &self.online }
     }
 
-    /// The trained policy at one multiplier, the same for all constraints.
-    pub fn policy_at(&self, multiplier: f32) -> CgCmarlPolicy {
-        self.policy(vec![multiplier; self.spec.constraints.len()])
-    }
-
-    /// The trained policy at one multiplier per constraint.
-    pub fn policy(&self, multipliers: Vec<f32>) -> CgCmarlPolicy {
-        CgCmarlPolicy {
-            network: Arc::clone(&self.network),
-            parameters: Arc::new(self.evaluated().to_vec()),
-            multipliers,
-            acting: self.options.acting.clone(),
-            averaging: self.options.averaging(),
-            noise: Arc::new(self.noise.clone()),
-            actors: Vec::new(),
-            rows: Vec::new(),
-        }
+    /// What was trained so far, to play with.
+    pub fn model(&self) -> CgCmarlModel {
+        let parameters = Arc::new(self.evaluated().to_vec());
+        CgCmarlModel::new(&self.options, &self.spec, Arc::clone(&self.network), parameters)
     }
 }
 
-impl Player for CgCmarl {
+impl Controller for CgCmarl {
     fn begin(&mut self, slot: usize, rng: &mut Rng) {
-        let n = self.spec.constraints.len();
+        let n = self.spec.n_constraints();
         let row = &mut self.behaviour[slot * n..][..n];
         let options = &self.options.multipliers;
         match options.mode {
@@ -243,26 +295,29 @@ impl Player for CgCmarl {
         }
     }
 
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+    fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
         let mut actors = std::mem::take(&mut self.actors);
-        let n_constraints = self.spec.constraints.len();
+        let n = self.spec.n_constraints();
         let coordinator = || self.options.coordination.build();
-        let multipliers = &self.behaviour[..actions.len() * n_constraints];
+        self.chosen.clear();
+        for slot in batch.slots {
+            self.chosen.extend_from_slice(&self.behaviour[slot * n..][..n]);
+        }
         choose_in_shards(
             &mut actors,
-            self.stage(scene.view),
+            self.stage(batch.view),
             coordinator,
             Averaging::NONE,
-            scene,
-            multipliers,
-            rngs,
+            batch,
+            &self.chosen,
+            Some(rngs),
             actions,
         );
         self.actors = actors;
     }
 
     fn observe(&mut self, transition: Transition<'_>) {
-        let Transition { before, action, outcome, after, .. } = transition;
+        let Transition { state, action, outcome, next_state, .. } = transition;
         self.steps += 1;
         let max_regions = self.spec.max_regions;
         self.outcome.clear();
@@ -272,20 +327,20 @@ impl Player for CgCmarl {
         self.actions.clear();
         self.actions.extend(action.iter().map(|&a| a as u8));
         self.replay.push(Row {
-            state: before,
-            after,
+            state,
+            after: next_state,
             actions: &self.actions,
             outcome: &self.outcome,
             terminal: outcome.ending == Ending::Terminal,
         });
     }
 
-    fn learn(&mut self, view: &dyn View) {
+    fn update(&mut self, view: &dyn View) {
         let learning = &self.options.learning;
         let due = self.steps.saturating_sub(learning.learning_starts) as f64;
         let due = (due / learning.steps_per_update) as u64;
         while self.updates < due && self.failure.is_none() {
-            self.update(view);
+            self.learn(view);
         }
     }
 }
@@ -305,19 +360,11 @@ impl Learner for CgCmarl {
             ("noise".into(), self.options.exploration.at(self.steps)),
             ("updates".into(), self.updates as f32),
         ];
-        for (j, name) in self.spec.constraints.iter().enumerate() {
+        for (j, name) in self.spec.constraint_names().iter().enumerate() {
             report.push((format!("loss_{name}"), self.losses[j + 1]));
             report.push((format!("multiplier_{name}"), self.multipliers.mean(j)));
         }
         report
-    }
-
-    fn operating_points(&self, multipliers: &[f32]) -> Vec<OperatingPoint> {
-        let at = |&multiplier: &f32| OperatingPoint {
-            setting: Setting::Multiplier(multiplier),
-            policy: Box::new(self.policy_at(multiplier)),
-        };
-        multipliers.iter().map(at).collect()
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     coordination::{Coordinator, FactorTables, Solver, SolverOptions},
     environment::{Spec, View},
-    episode::Scene,
+    episode::Batch,
     error::{Error, Result},
     graph::{CoordinationGraph, JointAction},
     nn::{Layout, Mlp},
@@ -123,14 +123,14 @@ struct Dcg {
 impl Dcg {
     fn new(options: &DcgOptions, spec: &Spec) -> Self {
         let DcgNetworkOptions { hidden, pair_hidden, rank, identity } = &options.network;
-        let n = spec.n_actions;
+        let n = spec.n_actions();
         let n_features = hidden[hidden.len() - 1];
         let encoder = [&[agent_row_width(spec, *identity)], &hidden[..]].concat();
         let mut layout = Layout::default();
         let encoder = RowNetwork::new(Mlp::new(&mut layout, "encoder", &encoder, true));
         let utility = RowNetwork::new(Mlp::new(&mut layout, "utility", &[n_features, n], false));
         let payoff = PairNetwork::new(&mut layout, (n_features, *pair_hidden), (n, *rank));
-        let graph = CoordinationGraph::complete(spec.n_agents);
+        let graph = CoordinationGraph::complete(spec.n_agents());
         Self {
             coordinator: options.coordination.build(),
             tables: FactorTables::zeros(&graph, n),
@@ -164,7 +164,7 @@ impl Dcg {
         starts.push(0);
         for (state, row) in states.chunks_exact(self.spec.state_width).enumerate() {
             view.graph(row, graph);
-            let first = state * self.spec.n_agents;
+            let first = state * self.spec.n_agents();
             pairs.extend(graph.regions().map(|pair| [first + pair[0], first + pair[1]]));
             starts.push(pairs.len());
         }
@@ -230,11 +230,11 @@ impl JointValue for Dcg {
         &self.layout
     }
 
-    fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
-        self.forward(parameters, scene.view, scene.states);
+    fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
+        self.forward(parameters, batch.view, batch.states);
         self.payoff.evaluate_all(parameters);
         for (state, action) in actions.iter_mut().enumerate() {
-            self.coordinate(scene.view, scene.states, state);
+            self.coordinate(batch.view, batch.states, state);
             action.clone_from(&self.joint);
         }
     }
@@ -246,15 +246,15 @@ impl JointValue for Dcg {
         batch: &JointBatch,
         gradient: &mut [f32],
     ) -> f32 {
-        self.forward(networks.online, view, &batch.afters);
+        self.forward(networks.online, view, &batch.next_states);
         self.payoff.evaluate_all(networks.online);
         let mut next_actions = std::mem::take(&mut self.next_actions);
         next_actions.clear();
         for state in 0..batch.len() {
-            self.coordinate(view, &batch.afters, state);
+            self.coordinate(view, &batch.next_states, state);
             next_actions.extend_from_slice(&self.joint);
         }
-        self.forward(networks.target, view, &batch.afters);
+        self.forward(networks.target, view, &batch.next_states);
         self.payoff.evaluate_taken(networks.target, &next_actions);
         let mut next_values = std::mem::take(&mut self.next_values);
         next_values.clear();

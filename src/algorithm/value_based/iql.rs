@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     environment::{Spec, View},
-    episode::Scene,
+    episode::Batch,
     error::Result,
     graph::JointAction,
     nn::Layout,
@@ -75,8 +75,8 @@ impl JointValue for Iql {
         &self.layout
     }
 
-    fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
-        self.agents.act(parameters, scene, actions);
+    fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
+        self.agents.act(parameters, batch, actions);
     }
 
     fn learn(
@@ -88,7 +88,7 @@ impl JointValue for Iql {
     ) -> f32 {
         self.agents.evaluate(networks, view, batch);
         let AgentNetwork { values, next_values, d_values, .. } = &mut self.agents;
-        let (n_agents, share) = (view.spec().n_agents, 1.0 / values.len() as f32);
+        let (n_agents, share) = (view.spec().n_agents(), 1.0 / values.len() as f32);
         let mut sum = 0.0;
         for (row, d) in d_values.iter_mut().enumerate() {
             let discount = batch.discounts[row / n_agents];

@@ -41,11 +41,11 @@ impl Rollout {
     /// Memory for one episode in each of so many environments.
     pub(super) fn new(spec: &Spec, identity: bool, n_environments: usize) -> Self {
         let agent_width = agent_row_width(spec, identity);
-        let n_trajectories = n_environments * spec.n_agents;
+        let n_trajectories = n_environments * spec.n_agents();
         let (n, width) = (n_trajectories * spec.horizon, agent_width + spec.state_width);
         Self {
-            n_agents: spec.n_agents,
-            n_constraints: spec.constraints.len(),
+            n_agents: spec.n_agents(),
+            n_constraints: spec.n_constraints(),
             identity,
             agent_width,
             horizon: spec.horizon,
@@ -55,7 +55,7 @@ impl Rollout {
             actions: vec![0; n],
             log_probabilities: vec![0.0; n],
             rewards: vec![0.0; n],
-            costs: vec![vec![0.0; n]; spec.constraints.len()],
+            costs: vec![vec![0.0; n]; spec.n_constraints()],
             last_states: vec![0.0; n_environments * spec.state_width],
             lengths: vec![0; n_environments],
             endings: vec![Ending::Running; n_environments],

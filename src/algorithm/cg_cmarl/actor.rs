@@ -3,7 +3,7 @@
 use super::{
     exploration::TableNoise,
     head::Head,
-    two_head::{TwoHead, TwoHeadWorkspace},
+    network::{TwoHead, TwoHeadWorkspace},
 };
 use crate::{
     coordination::{Coordination, Coordinator, FactorTables},
@@ -59,19 +59,16 @@ pub struct Stage<'a> {
     pub parameters: &'a [f32],
     /// How to look at a state.
     pub view: &'a dyn View,
-    /// Scale of the exploration noise; zero for none.
-    pub noise_scale: f32,
-    /// Source of the exploration noise.
-    pub noise: &'a TableNoise,
+    /// The exploration noise and its scale, where there is any.
+    pub noise: Option<(&'a TableNoise, f32)>,
 }
 
 impl Actor {
     /// An actor.
     pub fn new(view: &dyn View, coordinator: Box<dyn Coordinator>, averaging: Averaging) -> Self {
         let spec = view.spec();
-        let mut graph = CoordinationGraph::default();
-        view.graph(&vec![0.0; spec.state_width], &mut graph);
-        let tables = FactorTables::zeros(&graph, spec.n_actions);
+        let graph = CoordinationGraph::empty(spec.n_agents());
+        let tables = FactorTables::zeros(&graph, spec.n_actions());
         Self {
             fitted: graph.n_regions(),
             coordinator,
@@ -109,8 +106,8 @@ impl Actor {
             view.graph(&states[slot * state_width..][..state_width], &mut self.graph);
             refit(&mut self.tables, &mut self.fitted, &self.graph);
             self.sights.fill_tables(network.head(), terms, &mut self.tables);
-            if stage.noise_scale > 0.0 {
-                stage.noise.add(self.tables.regions_mut(), stage.noise_scale, &mut rngs[slot]);
+            if let Some((noise, scale)) = stage.noise {
+                noise.add(self.tables.regions_mut(), scale, &mut rngs[slot]);
             }
             self.coordinator.coordinate(&self.graph, &self.tables, action);
         }
@@ -157,7 +154,7 @@ impl Actor {
                 let (symmetry, reversed) = self.sights.describe(sight);
                 self.turned.clear();
                 self.turned.extend_from_slice(state);
-                view.turn_state(symmetry, &mut self.turned);
+                view.transform_state(symmetry, &mut self.turned);
                 let reversed = if reversed { &self.reversed[..] } else { &[] };
                 view.region_rows(&self.turned, &self.graph, reversed, rows, stride);
             }
@@ -186,13 +183,13 @@ impl Sights {
         let orders = 1 + usize::from(averaging.orders && spec.region_size == 2);
         let n_symmetries = averaging.symmetries.min(view.n_symmetries()).max(1);
         let n_entries =
-            if n_symmetries > 1 { spec.n_actions.pow(spec.region_size as u32) } else { 0 };
+            if n_symmetries > 1 { spec.n_actions().pow(spec.region_size as u32) } else { 0 };
         let turned_entry = |symmetry: usize, entry: usize| {
             let (mut rest, mut place, mut turned) = (entry, 1, 0);
             for _ in 0..spec.region_size {
-                turned += place * view.turn_action(symmetry, rest % spec.n_actions);
-                rest /= spec.n_actions;
-                place *= spec.n_actions;
+                turned += place * view.transform_action(symmetry, rest % spec.n_actions());
+                rest /= spec.n_actions();
+                place *= spec.n_actions();
             }
             turned
         };
@@ -253,10 +250,11 @@ pub(super) fn refit(tables: &mut FactorTables, fitted: &mut usize, graph: &Coord
 mod tests {
     use super::*;
     use crate::{
-        algorithm::two_head::NetworkOptions,
+        algorithm::cg_cmarl::NetworkOptions,
         coordination::SolverOptions,
         environment::{
-            Environment, simple_spread::SimpleSpread, spread_options::SimpleSpreadOptions,
+            Environment,
+            simple_spread::{SimpleSpread, SimpleSpreadOptions},
         },
         rng::{Purpose, Streams},
     };
@@ -270,17 +268,10 @@ mod tests {
         let parameters = network.layout().initialise(&mut rng);
         let mut state: Vec<f32> =
             (0..view.spec().state_width).map(|_| rng.normal() as f32).collect();
-        view.turn_state(symmetry, &mut state);
-        let noise = TableNoise::default();
-        let stage = Stage {
-            network: &network,
-            parameters: &parameters,
-            view,
-            noise_scale: 0.0,
-            noise: &noise,
-        };
+        view.transform_state(symmetry, &mut state);
+        let stage = Stage { network: &network, parameters: &parameters, view, noise: None };
         let mut actor = Actor::new(view, SolverOptions::default().build(), averaging);
-        let mut action = vec![0; view.spec().n_agents];
+        let mut action = vec![0; view.spec().n_agents()];
         let (graph, tables, _) = actor.decide(stage, &state, &[0.5], &mut action);
         let turned = Sights::new(view, Averaging { orders: false, symmetries: 8 }).turned_entries;
         let region =

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     checkpoint::Checkpoint,
     environment::View,
-    episode::{Player, Scene, Summary, Transition},
+    episode::{Player, Batch, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
     multipliers::{Multipliers, per_constraint},
@@ -106,7 +106,7 @@ impl MappoLag {
     ) -> Result<Self> {
         options.validate()?;
         let spec = view.spec();
-        let n_constraints = spec.constraints.len();
+        let n_constraints = spec.n_constraints();
         let limits = per_constraint(&options.cost_limit, n_constraints)
             .ok_or_else(|| wrong_length("cost_limit", &options.cost_limit, spec))?;
         let rollout = Rollout::new(spec, options.ppo.identity, n_environments);
@@ -197,13 +197,13 @@ fn weigh(advantages: &mut [f32], costs: &[&[f32]], multipliers: &[f32]) {
     }
 }
 
-impl Player for MappoLag {
+impl Controller for MappoLag {
     fn begin(&mut self, slot: usize, _rng: &mut Rng) {
         self.rollout.begin(slot);
     }
 
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.policy.act(scene, rngs, actions);
+    fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.policy.act(batch, rngs, actions);
     }
 
     fn observe(&mut self, transition: Transition<'_>) {

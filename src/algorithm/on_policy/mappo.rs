@@ -15,7 +15,7 @@ use super::{
 use crate::{
     checkpoint::Checkpoint,
     environment::View,
-    episode::{Player, Scene, Summary, Transition},
+    episode::{Player, Batch, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
     rng::{Purpose, Rng, Streams},
@@ -110,13 +110,13 @@ impl Mappo {
     }
 }
 
-impl Player for Mappo {
+impl Controller for Mappo {
     fn begin(&mut self, slot: usize, _rng: &mut Rng) {
         self.rollout.begin(slot);
     }
 
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.policy.act(scene, rngs, actions);
+    fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.policy.act(batch, rngs, actions);
     }
 
     fn observe(&mut self, transition: Transition<'_>) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     environment::{Spec, View},
-    episode::Scene,
+    episode::Batch,
     graph::JointAction,
     nn::{Columns, Layout, Mlp, MlpWorkspace},
 };
@@ -50,7 +50,7 @@ impl AgentNetwork {
     pub fn new(options: &AgentNetworkOptions, spec: &Spec, layout: &mut Layout) -> Self {
         let mut widths = vec![agent_row_width(spec, options.identity)];
         widths.extend(&options.hidden);
-        widths.push(spec.n_actions);
+        widths.push(spec.n_actions());
         Self {
             mlp: Mlp::new(layout, "agent", &widths, false),
             identity: options.identity,
@@ -74,9 +74,9 @@ impl AgentNetwork {
     }
 
     /// Writes the greedy joint action of every state.
-    pub fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
-        let n_agents = scene.view.spec().n_agents;
-        let chosen = self.greedy(parameters, scene.view, scene.states);
+    pub fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
+        let n_agents = batch.view.spec().n_agents();
+        let chosen = self.greedy(parameters, batch.view, batch.states);
         for (action, chosen) in actions.iter_mut().zip(chosen.chunks_exact(n_agents)) {
             action.clear();
             action.extend_from_slice(chosen);
@@ -85,7 +85,7 @@ impl AgentNetwork {
 
     /// Fills `next_values` and `values` of a batch (double Q-learning).
     pub fn evaluate(&mut self, networks: Networks<'_>, view: &dyn View, batch: &JointBatch) {
-        self.greedy(networks.online, view, &batch.afters);
+        self.greedy(networks.online, view, &batch.next_states);
         let Self { mlp, workspace, rows, next_actions, next_values, values, .. } = self;
         let n_rows = next_actions.len();
         let next = mlp.forward(networks.target, rows, n_rows, workspace);

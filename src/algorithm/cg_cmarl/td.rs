@@ -5,7 +5,7 @@
 use super::{
     actor::refit,
     targets::{bootstrap, summed_error},
-    two_head::{TwoHead, TwoHeadWorkspace},
+    network::{TwoHead, TwoHeadWorkspace},
 };
 use crate::{
     coordination::{Coordinator, FactorTables},
@@ -117,9 +117,8 @@ impl TdShard {
     /// Buffers for one share of a batch.
     pub fn new(network: &TwoHead, view: &dyn View, coordinator: Box<dyn Coordinator>) -> Self {
         let spec = view.spec();
-        let mut graph = CoordinationGraph::default();
-        view.graph(&vec![0.0; spec.state_width], &mut graph);
-        let tables = FactorTables::zeros(&graph, spec.n_actions);
+        let graph = CoordinationGraph::empty(spec.n_agents());
+        let tables = FactorTables::zeros(&graph, spec.n_actions());
         Self {
             coordinator,
             gradient: network.gradient(),
@@ -199,11 +198,11 @@ impl TdShard {
         for (turned, state) in self.turned.iter_mut().zip([row.state, row.after]) {
             turned.clear();
             turned.extend_from_slice(state);
-            view.turn_state(sample.symmetry, turned);
+            view.transform_state(sample.symmetry, turned);
         }
         let [state, next] = &self.turned;
         let action =
-            |agent: usize| view.turn_action(sample.symmetry, usize::from(row.actions[agent]));
+            |agent: usize| view.transform_action(sample.symmetry, usize::from(row.actions[agent]));
         if sample.region.is_some() {
             let members = self.graph.region(self.regions[start]);
             view.region_row(state, members, &mut before[..width]);
@@ -240,7 +239,7 @@ impl TdShard {
     fn choose_alone(&mut self, inputs: TdInputs<'_>) {
         let TdInputs { network, online, view, .. } = inputs;
         let multipliers = if network.n_multipliers() > 0 { &self.multipliers[..] } else { &[] };
-        let n_actions = view.spec().n_actions;
+        let n_actions = view.spec().n_actions();
         let Self { network: buffers, after, next_actions, tables, .. } = self;
         let table = &mut tables.regions_mut()[..network.head().n_entries()];
         let found = |mut entry: usize| {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     checkpoint::Checkpoint,
     environment::{Spec, View},
-    episode::{Player, Scene, Summary, Transition},
+    episode::{Player, Batch, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
     nn::{Adam, AdamOptions, Gradient, Layout},
@@ -122,7 +122,7 @@ pub trait JointValue: Send {
     /// Where its parameters lie.
     fn layout(&self) -> &Layout;
     /// Writes the greedy joint action of every state.
-    fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]);
+    fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]);
     /// Adds the gradient of the batch's mean loss; returns the loss.
     fn learn(
         &mut self,
@@ -181,7 +181,7 @@ impl QLearner {
             learning: learning.clone(),
             exploration,
             setting,
-            n_actions: spec.n_actions,
+            n_actions: spec.n_actions(),
             total_steps,
             target: online.clone(),
             averaged: online.clone(),
@@ -191,7 +191,7 @@ impl QLearner {
             replay_rng: streams.rng(Purpose::Replay, 0),
             reward_scale: RewardScale::default(),
             batch: JointBatch::default(),
-            actions: Vec::with_capacity(spec.n_agents),
+            actions: Vec::with_capacity(spec.n_agents()),
             steps: 0,
             updates: 0,
             loss: 0.0,
@@ -230,9 +230,9 @@ impl QLearner {
     }
 }
 
-impl Player for QLearner {
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.value.act(&self.online, scene, actions);
+impl Controller for QLearner {
+    fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.value.act(&self.online, batch, actions);
         let epsilon = f64::from(self.exploration.at(self.steps));
         for (action, rng) in actions.iter_mut().zip(rngs) {
             for action in action {
@@ -330,8 +330,8 @@ struct QPolicy {
     parameters: Arc<Vec<f32>>,
 }
 
-impl Player for QPolicy {
-    fn act(&mut self, scene: Scene<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.value.act(&self.parameters, scene, actions);
+impl Controller for QPolicy {
+    fn act(&mut self, batch: Batch<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.value.act(&self.parameters, batch, actions);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         simple_spread::SimpleSpread,
         spread_options::{ActionSet, SimpleSpreadOptions},
     },
-    episode::{Arena, Draws, Scene},
+    episode::{Arena, Draws, Batch},
     graph::CoordinationGraph,
     rng::{Purpose, Rng, Streams},
     schedule::Linear,
@@ -34,11 +34,11 @@ pub(super) fn pair_game(reward: &[f32]) -> MatrixGame {
 fn random_batch(view: &dyn View, n: usize, rng: &mut Rng) -> JointBatch {
     let spec = view.spec();
     let mut normals = |n: usize| (0..n).map(|_| rng.normal() as f32).collect::<Vec<f32>>();
-    let (states, afters) = (normals(n * spec.state_width), normals(n * spec.state_width));
-    let rewards = normals(n * spec.n_agents);
-    let actions = (0..n * spec.n_agents).map(|_| rng.below(spec.n_actions)).collect();
+    let (states, next_states) = (normals(n * spec.state_width), normals(n * spec.state_width));
+    let rewards = normals(n * spec.n_agents());
+    let actions = (0..n * spec.n_agents()).map(|_| rng.below(spec.n_actions())).collect();
     let discounts = (0..n).map(|i| if i == 0 { 0.0 } else { 0.9 }).collect();
-    JointBatch { states, afters, actions, rewards, discounts }
+    JointBatch { states, next_states, actions, rewards, discounts }
 }
 
 /// The loss falls along its gradient as central differences say.
@@ -94,7 +94,7 @@ pub(super) fn learned_action(
     let game = game();
     let mut actions = vec![Vec::new()];
     let mut rngs = [streams.rng(Purpose::Problem, 0)];
-    let scene = Scene { view: game.view(), states: &[0.0] };
-    learner.operating_points(&[])[0].policy.act(scene, &mut rngs, &mut actions);
+    let batch = Batch { view: game.view(), states: &[0.0] };
+    learner.operating_points(&[])[0].policy.act(batch, &mut rngs, &mut actions);
     actions.remove(0)
 }

@@ -13,7 +13,7 @@ pub struct JointBatch {
     /// State rows before.
     pub states: Vec<f32>,
     /// State rows after.
-    pub afters: Vec<f32>,
+    pub next_states: Vec<f32>,
     /// One action for each agent of each transition.
     pub actions: Vec<usize>,
     /// One reward for each agent of each transition.
@@ -26,7 +26,7 @@ impl JointBatch {
     /// A memory of joint transitions with a reward for each agent.
     pub fn memory(spec: &Spec, capacity: usize) -> Replay {
         let shape =
-            RowShape { state: spec.state_width, agents: spec.n_agents, outcome: spec.n_agents };
+            RowShape { state: spec.state_width, agents: spec.n_agents(), outcome: spec.n_agents() };
         let mut replay = Replay::new(shape, capacity.max(1));
         replay.reserve();
         replay
@@ -71,21 +71,21 @@ impl JointBatch {
         rng: &mut Rng,
         (n, n_symmetries, gamma): (usize, usize, f32),
     ) {
-        let Self { states, afters, actions, rewards, discounts } = self;
+        let Self { states, next_states, actions, rewards, discounts } = self;
         states.clear();
-        afters.clear();
+        next_states.clear();
         actions.clear();
         rewards.clear();
         discounts.clear();
         for _ in 0..n {
             let row = replay.row(replay.sample(rng));
             let symmetry = rng.below(n_symmetries);
-            for (rows, state) in [(&mut *states, row.state), (&mut *afters, row.after)] {
+            for (rows, state) in [(&mut *states, row.state), (&mut *next_states, row.after)] {
                 let start = rows.len();
                 rows.extend_from_slice(state);
-                view.turn_state(symmetry, &mut rows[start..]);
+                view.transform_state(symmetry, &mut rows[start..]);
             }
-            let turned = row.actions.iter().map(|&a| view.turn_action(symmetry, usize::from(a)));
+            let turned = row.actions.iter().map(|&a| view.transform_action(symmetry, usize::from(a)));
             actions.extend(turned);
             rewards.extend_from_slice(row.outcome);
             discounts.push(if row.terminal { 0.0 } else { gamma });

@@ -3,11 +3,11 @@
 use super::{
     actor::Averaging,
     td::{ErrorKind, NextAction, TdRule},
-    two_head::NetworkOptions,
+    network::NetworkOptions,
 };
 use crate::{
     coordination::SolverOptions,
-    environment::{Spec, symmetry::SQUARE},
+    environment::Spec,
     error::{Error, Result},
     multipliers::{MultiplierOptions, per_constraint},
     nn::AdamOptions,
@@ -15,6 +15,10 @@ use crate::{
     schedule::Linear,
 };
 use serde::{Deserialize, Serialize};
+use toml::{Table, toml};
+
+/// Most symmetries that are averaged over: those of the square.
+const MAX_SYMMETRIES: usize = 8;
 
 /// Everything about learning that is not the environment's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,13 +111,6 @@ pub struct CgCmarlOptions {
 }
 
 impl CgCmarlOptions {
-    /// Takes over how others act with what they learned.
-    pub fn act_as(&mut self, others: &Self) {
-        self.acting.clone_from(&others.acting);
-        self.average_orders = others.average_orders;
-        self.average_symmetries = others.average_symmetries;
-    }
-
     /// Over what the trained policy averages.
     pub(super) fn averaging(&self) -> Averaging {
         Averaging { orders: self.average_orders, symmetries: self.average_symmetries }
@@ -146,8 +143,9 @@ pub(super) fn rule(learning: &LearningOptions) -> TdRule {
     }
 }
 
-pub(super) fn wrong_length(key: &str, values: &[f32], spec: &Spec) -> Error {
-    let reason = format!("needs one number, or one for each of {:?}", spec.constraints);
+pub(in crate::algorithm) fn wrong_length(key: &str, values: &[f32], spec: &Spec) -> Error {
+    let names = spec.constraint_names();
+    let reason = format!("needs one number, or one for each of {names:?}");
     Error::setting(key, format!("{values:?}"), reason)
 }
 
@@ -173,11 +171,11 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     if options.learning.target_interval == 0 {
         return Err(Error::setting("target_interval", 0, positive));
     }
-    if !(1..=SQUARE).contains(&options.average_symmetries) {
+    if !(1..=MAX_SYMMETRIES).contains(&options.average_symmetries) {
         let reason = "must be 1 (averages nothing) to 8 (all symmetries of the square)";
         return Err(Error::setting("average_symmetries", options.average_symmetries, reason));
     }
-    if per_constraint(&options.multipliers.fixed, spec.constraints.len()).is_none() {
+    if per_constraint(&options.multipliers.fixed, spec.n_constraints()).is_none() {
         return Err(wrong_length("fixed", &options.multipliers.fixed, spec));
     }
     if spec.constraints.is_empty() {
@@ -197,5 +195,57 @@ pub(super) fn draw_multipliers(
         let zero = rng.uniform() < f64::from(options.zero_share);
         let positive = rng.range(low, high).exp() as f32;
         *multiplier = if zero { 0.0 } else { positive };
+    }
+}
+
+/// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).
+pub(super) fn to_the_letter() -> Table {
+    toml! {
+        [cg_cmarl]
+        average_orders = false
+        average_symmetries = 1
+
+        [cg_cmarl.network]
+        head = "free"
+        multiplier_input = false
+
+        [cg_cmarl.learning]
+        gamma = 0.99
+        lr = 1e-3
+        lr_final_share = 1.0
+        batch_size = 64
+        buffer_size = 100000
+        learning_starts = 64
+        steps_per_update = 1.0
+        polyak_tau = 0.005
+        target_interval = 200
+        next_action = "regional"
+        error = "regional"
+        random_order = false
+        symmetries = false
+        average_rate = 1.0
+
+        [cg_cmarl.exploration]
+        start = 0.9
+        end = 0.05
+        steps = 100000
+
+        [cg_cmarl.multipliers]
+        mode = "learned"
+        lambda_lr = 0.01
+        cost_limit = [0.0]
+        lagrangian_upper_bound = 1.0
+
+        [cg_cmarl.coordination]
+        solver = "max_sum"
+        msg_iterations = 10
+        damping = 0.3
+        tolerance = 0.0
+
+        [cg_cmarl.acting]
+        solver = "max_sum"
+        msg_iterations = 10
+        damping = 0.3
+        tolerance = 0.0
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     checkpoint::Checkpoint,
     environment::Spec,
-    episode::{Player, Scene},
+    episode::{Player, Batch},
     error::Result,
     graph::JointAction,
     nn::MlpWorkspace,
@@ -38,10 +38,10 @@ impl SoftmaxPolicy {
     /// A fresh policy.
     pub(super) fn new(options: &PpoOptions, spec: &Spec, rng: &mut Rng) -> Self {
         let agent_width = agent_row_width(spec, options.identity);
-        let widths = [&[agent_width], &options.hidden[..], &[spec.n_actions]].concat();
+        let widths = [&[agent_width], &options.hidden[..], &[spec.n_actions()]].concat();
         Self {
             net: Approximator::new(&widths, LAST_GAIN, options.adam, rng),
-            n_agents: spec.n_agents,
+            n_agents: spec.n_agents(),
             identity: options.identity,
             agent_width,
             seen: Vec::new(),
@@ -51,11 +51,11 @@ impl SoftmaxPolicy {
     }
 
     /// Draws the actions of all agents in all environments.
-    pub(super) fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        write_agent_rows(scene.view, scene.states, self.identity, &mut self.seen);
+    pub(super) fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        write_agent_rows(batch.view, batch.states, self.identity, &mut self.seen);
         self.net.outputs(&self.seen, &mut self.outputs);
         self.log_probabilities.clear();
-        let mut rows = self.outputs.chunks_exact_mut(scene.view.spec().n_actions);
+        let mut rows = self.outputs.chunks_exact_mut(batch.view.spec().n_actions());
         for (action, rng) in actions.iter_mut().zip(rngs) {
             action.clear();
             for row in rows.by_ref().take(self.n_agents) {
@@ -137,16 +137,16 @@ pub(super) struct GreedyPolicy {
     workspace: MlpWorkspace,
 }
 
-impl Player for GreedyPolicy {
-    fn act(&mut self, scene: Scene<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+impl Controller for GreedyPolicy {
+    fn act(&mut self, batch: Batch<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
         let Self { shape, parameters, identity, seen, workspace } = self;
-        let spec = scene.view.spec();
-        let n_rows = write_agent_rows(scene.view, scene.states, *identity, seen);
+        let spec = batch.view.spec();
+        let n_rows = write_agent_rows(batch.view, batch.states, *identity, seen);
         let logits = shape.mlp.forward(parameters, seen, n_rows, workspace);
         actions.iter_mut().for_each(Vec::clear);
         let mut row = 0;
-        logits.argmax(spec.n_actions, |action| {
-            actions[row / spec.n_agents].push(action);
+        logits.argmax(spec.n_actions(), |action| {
+            actions[row / spec.n_agents()].push(action);
             row += 1;
         });
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     environment::{Spec, View},
-    episode::Scene,
+    episode::Batch,
     error::{Error, Result},
     graph::JointAction,
     nn::{Layout, Mlp, MlpWorkspace},
@@ -105,8 +105,8 @@ impl JointValue for Qmix {
     }
 
     /// As the mixer never falls, the agents' own best actions are the team's.
-    fn act(&mut self, parameters: &[f32], scene: Scene<'_>, actions: &mut [JointAction]) {
-        self.agents.act(parameters, scene, actions);
+    fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
+        self.agents.act(parameters, batch, actions);
     }
 
     fn learn(
@@ -118,7 +118,7 @@ impl JointValue for Qmix {
     ) -> f32 {
         let Self { agents, mixer, values, next_values, d_values, .. } = self;
         agents.evaluate(networks, view, batch);
-        mixer.mix(networks.target, &batch.afters, &agents.next_values, next_values);
+        mixer.mix(networks.target, &batch.next_states, &agents.next_values, next_values);
         mixer.mix(networks.online, &batch.states, &agents.values, values);
         let share = 1.0 / batch.len() as f32;
         let mut sum = 0.0;
@@ -154,11 +154,11 @@ struct Mixer {
 
 impl Mixer {
     fn new(options: &MixerOptions, spec: &Spec, layout: &mut Layout) -> Self {
-        let n_weights = (spec.n_agents + 2) * options.units + 1;
+        let n_weights = (spec.n_agents() + 2) * options.units + 1;
         let widths = [spec.state_width, options.hypernetwork.max(1), n_weights];
         Self {
             hypernetwork: Mlp::new(layout, "mixer", &widths, false),
-            n_agents: spec.n_agents,
+            n_agents: spec.n_agents(),
             units: options.units,
             workspace: MlpWorkspace::default(),
             weights: Vec::new(),
@@ -288,10 +288,10 @@ mod tests {
             let parameters = qmix.layout.initialise(&mut rng);
             let state: Vec<f32> = (0..spec.state_width).map(|_| rng.normal() as f32).collect();
             let mut agents: Vec<f32> =
-                (0..spec.n_agents).map(|_| 5.0 * rng.normal() as f32).collect();
+                (0..spec.n_agents()).map(|_| 5.0 * rng.normal() as f32).collect();
             qmix.mixer.mix(&parameters, &state, &agents, &mut team);
             let before = team[0];
-            let agent = rng.below(spec.n_agents);
+            let agent = rng.below(spec.n_agents());
             agents[agent] += 3.0 * rng.uniform() as f32;
             qmix.mixer.mix(&parameters, &state, &agents, &mut team);
             assert!(team[0] >= before - 1e-5, "{before} fell to {} by agent {agent}", team[0]);

@@ -58,9 +58,9 @@ pub struct TwoHeadWorkspace {
 impl TwoHead {
     /// The network for an environment's regions.
     pub fn new(options: &NetworkOptions, spec: &Spec) -> Result<Self> {
-        let n_constraints = spec.constraints.len();
+        let n_constraints = spec.n_constraints();
         let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
-        let head = Head::new(options.head, spec.n_actions, spec.action_grid, spec.region_size)
+        let head = Head::new(options.head, spec.n_actions(), spec.action_grid, spec.region_size)
             .ok_or_else(|| {
                 Error::setting(
                     "head",

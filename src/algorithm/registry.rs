@@ -1,0 +1,109 @@
+//! The list of algorithms.
+
+use super::{
+    Algorithm, Learner, Start, TrainedModel, cg_cmarl, on_policy, value_based::{dcg, iql, qmix, vdn},
+};
+use crate::{
+    checkpoint::Checkpoint,
+    environment::{View, from_table},
+    error::{Error, Result, closest},
+};
+use toml::Table;
+
+/// To add an algorithm: its folder or file, and its line here.
+static ALGORITHMS: [&dyn AnyAlgorithm; 7] = [
+    &cg_cmarl::CgCmarlAlgorithm,
+    &iql::IqlAlgorithm,
+    &vdn::VdnAlgorithm,
+    &qmix::QmixAlgorithm,
+    &dcg::DcgAlgorithm,
+    &on_policy::MappoAlgorithm,
+    &on_policy::MappoLagAlgorithm,
+];
+
+/// An algorithm whose options are a table, so that one list holds all of them.
+pub trait AnyAlgorithm: Send + Sync {
+    /// The name users write.
+    fn name(&self) -> &'static str;
+    /// Named sets of defaults it has beside `default`.
+    fn presets(&self) -> &'static [&'static str];
+    /// Its options by default.
+    fn defaults(&self) -> Result<Table>;
+    /// Settings that suit it for a team size.
+    fn recipe(&self, n_agents: usize) -> Table;
+    /// Settings that a preset stands for.
+    fn preset(&self, preset: &str) -> Table;
+    /// A fresh learner.
+    fn learner(&self, options: &Table, start: Start<'_>) -> Result<Box<dyn Learner>>;
+    /// What was trained, from its weights alone.
+    fn model(
+        &self,
+        options: &Table,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>>;
+    /// The options of a training that goes on with another team, where that is possible.
+    fn continued(&self, options: &Table, steps: u64) -> Result<Option<Table>>;
+}
+
+impl<A: Algorithm> AnyAlgorithm for A {
+    fn name(&self) -> &'static str {
+        Algorithm::name(self)
+    }
+
+    fn presets(&self) -> &'static [&'static str] {
+        Algorithm::presets(self)
+    }
+
+    fn defaults(&self) -> Result<Table> {
+        to_table(&A::Options::default())
+    }
+
+    fn recipe(&self, n_agents: usize) -> Table {
+        Algorithm::recipe(self, n_agents)
+    }
+
+    fn preset(&self, preset: &str) -> Table {
+        Algorithm::preset(self, preset)
+    }
+
+    fn learner(&self, options: &Table, start: Start<'_>) -> Result<Box<dyn Learner>> {
+        Algorithm::learner(self, &from_table(options)?, start)
+    }
+
+    fn model(
+        &self,
+        options: &Table,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>> {
+        Algorithm::model(self, &from_table(options)?, view, weights)
+    }
+
+    fn continued(&self, options: &Table, steps: u64) -> Result<Option<Table>> {
+        Algorithm::continued(self, &from_table(options)?, steps)
+            .map(|options| to_table(&options))
+            .transpose()
+    }
+}
+
+fn to_table(options: &impl serde::Serialize) -> Result<Table> {
+    Table::try_from(options).map_err(|error| Error::Refused(error.to_string()))
+}
+
+/// Names of all algorithms.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|algorithm| algorithm.name())
+}
+
+/// The algorithm of a name; an unknown one suggests the nearest.
+pub fn find(name: &str) -> Result<&'static dyn AnyAlgorithm> {
+    if let Some(algorithm) = ALGORITHMS.iter().find(|algorithm| algorithm.name() == name) {
+        return Ok(*algorithm);
+    }
+    let nearest =
+        closest(names(), name).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+    let all: Vec<_> = names().map(|name| format!("`{name}`")).collect();
+    let reason = format!("must be one of {}{nearest}", all.join(", "));
+    Err(Error::setting("algorithm", name, reason))
+}

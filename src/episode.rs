@@ -2,6 +2,7 @@
 
 use crate::{
     environment::{Batch, Ending, Environment, Outcome, Policy, Reduce, Spec, View},
+    error::Result,
     graph::JointAction,
     rng::{Purpose, Rng, Streams},
 };
@@ -251,8 +252,20 @@ impl VectorEnvironment {
         kept > 0
     }
 
-    /// The joint action that environment `index` of the last step was given.
-    pub fn action(&self, index: usize) -> &[usize] {
-        &self.actions[index]
+    /// Whether any episode still runs.
+    pub fn is_running(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
+    /// What the last step of the last environment brought.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Lets the first environment go on from a snapshot; its episode runs again.
+    pub fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
+        self.environments[0].restore(snapshot)?;
+        self.environments[0].write_state(&mut self.states[..self.spec.state_width]);
+        Ok(())
     }
 }

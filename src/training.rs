@@ -3,7 +3,7 @@
 use crate::{
     algorithm::Learner,
     checkpoint::Checkpoint,
-    episode::{Arena, Draws, Summary},
+    episode::{EpisodeStreams, Summary, VectorEnvironment},
     error::Result,
     rng::{Purpose, Streams},
 };
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 pub struct TrainingOptions {
     /// Environment steps in all, over all environments.
     pub total_steps: u64,
-    /// Smaller teams to train first, for shares of the steps in proportion to their size. For CG-CMARL with the relative
-    /// observation, whose network fits any team; left out where `start_from` gives the weights.
+    /// Smaller teams to train first, for shares of the steps in proportion to their size, where the
+    /// network fits any team; left out where `start_from` gives the weights.
     pub curriculum: Vec<usize>,
     /// Environments side by side.
     pub environments: usize,
@@ -43,32 +43,21 @@ impl Default for TrainingOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Window {
     episodes: u64,
-    coverage: [f64; 3],
-    collisions: f64,
-    floor: f64,
-    team_return: f64,
-    costs: Vec<f64>,
+    metrics: Vec<f64>,
 }
 
 impl Window {
-    fn add(&mut self, summary: &Summary, n_constraints: usize) {
+    fn add(&mut self, summary: &Summary) {
         self.episodes += 1;
-        self.coverage.iter_mut().zip(summary.coverage).for_each(|(sum, c)| *sum += f64::from(c));
-        self.collisions += summary.collisions;
-        self.floor += summary.floor;
-        self.team_return += summary.team_return;
-        self.costs.resize(n_constraints, 0.0);
-        let n_agents = summary.agent_costs.len() / n_constraints.max(1);
-        for (i, cost) in summary.agent_costs.iter().enumerate() {
-            self.costs[i % n_constraints] += f64::from(*cost) / n_agents as f64;
-        }
+        self.metrics.resize(summary.metrics.len(), 0.0);
+        self.metrics.iter_mut().zip(&summary.metrics).for_each(|(sum, value)| *sum += value);
     }
 }
 
 /// A training in progress.
 pub struct Training {
     options: TrainingOptions,
-    arena: Arena,
+    environments: VectorEnvironment,
     learner: Box<dyn Learner>,
     streams: Streams,
     steps: u64,
@@ -90,13 +79,13 @@ impl Training {
     /// A training at its start.
     pub fn new(
         options: &TrainingOptions,
-        arena: Arena,
+        environments: VectorEnvironment,
         learner: Box<dyn Learner>,
         seed: u64,
     ) -> Self {
         Self {
             options: options.clone(),
-            arena,
+            environments,
             learner,
             streams: Streams::new(seed),
             steps: 0,
@@ -133,18 +122,19 @@ impl Training {
 
     /// Plays one episode in every environment.
     pub fn round(&mut self) -> Result<Round> {
-        let n = self.arena.len();
-        let n_constraints = self.arena.view().spec().constraints.len();
-        let draws = Draws {
+        let n = self.environments.len();
+        let streams = EpisodeStreams {
             streams: self.streams,
             start: Purpose::Episode,
+            dynamics: Purpose::Dynamics,
             act: Purpose::Exploration,
             first: self.episodes,
         };
         let before = self.steps;
-        for (slot, summary) in self.arena.play(self.learner.as_mut(), draws, n).iter().enumerate() {
+        let played = self.environments.play(self.learner.as_mut(), streams, n);
+        for (slot, summary) in played.iter().enumerate() {
             self.steps += u64::from(summary.steps);
-            self.window.add(summary, n_constraints);
+            self.window.add(summary);
             self.learner.end_episode(slot, summary);
         }
         self.episodes += n as u64;
@@ -189,7 +179,8 @@ impl Training {
         }
         self.steps = checkpoint.entry("steps")?;
         self.episodes = checkpoint.entry("episodes")?;
-        self.window = checkpoint.entry("window")?;
+        // Only a line of metrics hangs on it, and earlier versions kept it in another form.
+        self.window = checkpoint.entry("window").unwrap_or_default();
         self.learner.load(checkpoint)
     }
 
@@ -200,17 +191,10 @@ impl Training {
         let mut line = json!({
             "step": self.steps,
             "episode": self.episodes,
-            "agents": self.arena.view().spec().n_agents,
-            "coverage": window.coverage[0] / n,
-            "coverage_0.15": window.coverage[1] / n,
-            "coverage_0.2": window.coverage[2] / n,
-            "collisions_per_step": window.collisions / n,
-            "collision_floor": window.floor / n,
-            "episode_return": window.team_return / n,
+            "agents": self.environments.spec().n_agents(),
         });
-        let names = &self.arena.view().spec().constraints;
-        for (name, cost) in names.iter().zip(&window.costs) {
-            line[format!("cost_{name}")] = json!(cost / n);
+        for (metric, sum) in self.environments.spec().reported().iter().zip(&window.metrics) {
+            line[&metric.name] = json!(sum / n);
         }
         for (name, value) in self.learner.report() {
             line[name] = json!(value);

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     checkpoint::Checkpoint,
-    environment::{View, from_table},
+    environment::{View, from_table, to_table},
     error::{Error, Result, closest},
 };
 use toml::Table;
@@ -85,10 +85,6 @@ impl<A: Algorithm> AnyAlgorithm for A {
             .map(|options| to_table(&options))
             .transpose()
     }
-}
-
-fn to_table(options: &impl serde::Serialize) -> Result<Table> {
-    Table::try_from(options).map_err(|error| Error::Refused(error.to_string()))
 }
 
 /// Names of all algorithms.

@@ -180,7 +180,7 @@ impl Coordination {
 }
 
 /// Maximises [`FactorTables::value`]. Takes `&mut self` to reuse its buffers.
-pub trait Coordinator: Send {
+pub trait Coordinator: Send + Sync {
     /// Writes the chosen joint action.
     fn coordinate(
         &mut self,

@@ -20,7 +20,7 @@ pub use drawing::{Drawing, Role, Shape};
 pub use registry::{register, tasks};
 pub use spec::{AgentSpec, Better, Constraint, Metric, Reduce, Spec};
 pub use spec::TEAM_RETURN;
-pub(crate) use task::from_table;
+pub(crate) use task::{from_table, to_table};
 pub use task::{OptionInfo, Reference, Scenario, Task, TaskInfo};
 
 use crate::{

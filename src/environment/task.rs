@@ -103,8 +103,10 @@ impl<T: Task> AnyTask for T {
     }
 }
 
-fn to_table(options: &impl Serialize) -> Result<Table> {
-    Table::try_from(options).map_err(|error| Error::Refused(error.to_string()))
+/// Options as a table; through text, so that 0.1 in single precision stays 0.1.
+pub(crate) fn to_table(options: &impl Serialize) -> Result<Table> {
+    let text = toml::to_string(options).map_err(|error| Error::Refused(error.to_string()))?;
+    toml::from_str(&text).map_err(|error| Error::Refused(error.to_string()))
 }
 
 /// Options from a table; a value of the wrong kind is refused with its key.

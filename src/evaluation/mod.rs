@@ -13,7 +13,7 @@ pub mod statistics;
 pub use choice::{Choice, Limits};
 pub use front::{Front, FrontPoint, Measures};
 pub use named::Named;
-pub use play::{EvaluationOptions, grid, play_episodes, play_fresh};
+pub use play::{EvaluationOptions, evaluation_streams, grid, play_episodes, play_fresh};
 pub use random::RandomPolicy;
 pub use score::Score;
 pub use statistics::Estimate;

@@ -86,14 +86,19 @@ pub fn play_episodes(
     episodes: Range<u64>,
     start_seed: u64,
 ) -> Vec<Summary> {
-    let streams = EpisodeStreams {
+    let streams = evaluation_streams(start_seed, episodes.start);
+    play_range(environments, controller, episodes.end, streams)
+}
+
+/// The randomness of evaluation episodes, numbered on from `first`.
+pub fn evaluation_streams(start_seed: u64, first: u64) -> EpisodeStreams {
+    EpisodeStreams {
         streams: Streams::new(start_seed),
         start: Purpose::Evaluation,
         dynamics: Purpose::EvaluationDynamics,
         act: Purpose::RandomPolicy,
-        first: episodes.start,
-    };
-    play_range(environments, controller, episodes.end, streams)
+        first,
+    }
 }
 
 /// Plays the episodes with these numbers from start states that no sweep uses.

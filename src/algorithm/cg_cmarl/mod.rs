@@ -9,6 +9,7 @@ mod policy;
 mod targets;
 mod td;
 
+pub(super) use actor::refit;
 pub use actor::{Actor, Stage};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};

@@ -3,7 +3,6 @@
 use super::{
     CgCmarlOptions,
     actor::{Actor, Averaging, Stage, states_per_shard},
-    exploration::TableNoise,
     network::TwoHead,
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! A network with everything its training needs: numbers, Adam's moments, the shares of a batch.
 
-use super::weights::{load_weights, save_weights};
+use crate::algorithm::weights::{load_weights, save_weights};
 use crate::{
     checkpoint::Checkpoint,
     error::Result,
@@ -19,6 +19,15 @@ const ROWS_PER_SHARE: usize = 256;
 pub(super) struct Shape {
     pub(super) layout: Layout,
     pub(super) mlp: Mlp,
+}
+
+impl Shape {
+    /// A network of these widths.
+    pub(super) fn new(widths: &[usize]) -> Self {
+        let mut layout = Layout::default();
+        let mlp = Mlp::new(&mut layout, "net", widths, false);
+        Self { layout, mlp }
+    }
 }
 
 /// A multi-layer perceptron that learns by Adam.
@@ -41,11 +50,10 @@ struct Share {
 impl Approximator {
     /// A fresh network; `last_gain` sets the size of its first outputs.
     pub(super) fn new(widths: &[usize], last_gain: f64, adam: AdamOptions, rng: &mut Rng) -> Self {
-        let mut layout = Layout::default();
-        let mlp = Mlp::new(&mut layout, "net", widths, false);
-        let parameters = layout.initialise_orthogonal(last_gain, rng);
+        let shape = Arc::new(Shape::new(widths));
+        let parameters = shape.layout.initialise_orthogonal(last_gain, rng);
         let adam = Adam::new(adam, parameters.len());
-        Self { shape: Arc::new(Shape { layout, mlp }), parameters, adam, shares: Vec::new() }
+        Self { shape, parameters, adam, shares: Vec::new() }
     }
 
     /// Writes the outputs of all rows, one row after the other.
@@ -78,7 +86,7 @@ impl Approximator {
     ) -> [f32; 2] {
         let means = self.differentiate(rows, loss);
         let Some(first) = self.shares.first_mut() else { return means };
-        shorten(first.gradient.values_mut(), max_norm);
+        clip_gradient(first.gradient.values_mut(), max_norm);
         self.adam.step(lr, &first.gradient, &mut self.parameters);
         means
     }
@@ -191,7 +199,7 @@ impl Share {
 }
 
 /// Scales a gradient down to a length, where it is longer.
-pub(super) fn shorten(gradient: &mut [f32], max_norm: f32) {
+pub(in crate::algorithm) fn clip_gradient(gradient: &mut [f32], max_norm: f32) {
     let square: f64 = gradient.iter().map(|g| f64::from(*g) * f64::from(*g)).sum();
     let scale = f64::from(max_norm) / (square.sqrt() + 1e-6);
     if scale < 1.0 {
@@ -245,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn long_gradients_are_shortened() {
+    fn long_gradients_are_clipped() {
         let mut gradient = [3.0, 4.0];
-        shorten(&mut gradient, 10.0);
+        clip_gradient(&mut gradient, 10.0);
         assert_eq!(gradient, [3.0, 4.0]);
-        shorten(&mut gradient, 1.0);
+        clip_gradient(&mut gradient, 1.0);
         assert!((gradient[0] - 0.6).abs() < 1e-5 && (gradient[1] - 0.8).abs() < 1e-5);
     }
 }

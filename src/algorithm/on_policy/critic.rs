@@ -33,7 +33,7 @@ impl Critic {
     }
 
     /// Values a round: advantages for the actor, and targets for itself on a scale moved to them.
-    pub(super) fn judge(
+    pub(super) fn evaluate(
         &mut self,
         options: &PpoOptions,
         rollout: &Rollout,
@@ -43,7 +43,7 @@ impl Critic {
         self.net.outputs(&rollout.rows, &mut self.values);
         self.net.outputs(&rollout.last_rows, &mut self.last_values);
         let values = self.values.iter_mut().chain(&mut self.last_values);
-        values.for_each(|value| *value = self.scale.grow(*value));
+        values.for_each(|value| *value = self.scale.restore(*value));
         let (values, last_values) = (&self.values, &self.last_values);
         let rates = (options.gamma, options.gae_lambda);
         rollout.advantages(rewards, values, last_values, rates, &mut self.advantages);
@@ -53,7 +53,7 @@ impl Critic {
         self.scale.follow(&self.targets, places, options.value_rate);
         let (weight, bias) = self.net.last_layer();
         self.scale.preserve(&before, weight, bias);
-        self.targets.iter_mut().for_each(|target| *target = self.scale.shrink(*target));
+        self.targets.iter_mut().for_each(|target| *target = self.scale.standardise(*target));
     }
 
     /// One step towards the targets of some places, whose rows are given; returns the loss.

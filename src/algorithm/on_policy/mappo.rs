@@ -1,112 +1,298 @@
-//! MAPPO (Yu et al. 2022): clipped PPO with one actor for all agents and a centralised critic.
+//! MAPPO (Yu et al. 2022) and MAPPO-Lagrangian (Gu et al. 2021): clipped PPO with one actor for all
+//! agents and a centralised critic; with limits, the actor also pays for costs, at a learned price.
 //!
-//! The actor sees what its agent sees; the critic also sees the global state. A round of episodes is
-//! played, learned from a few times over, and forgotten. At the time limit the value of the state
-//! goes on counting: neither actor nor critic sees the time, so that an end there would look like
-//! chance to them.
+//! The actor sees what its agent sees; the critic also sees the global state. At the time limit the
+//! value of the state goes on counting: neither actor nor critic sees the time, so that an end there
+//! would look like chance to them. Each limited constraint has a critic of its costs and a
+//! multiplier. The actor follows the advantage (A − Σ λA_c) / (1 + Σ λ); after each round λ rises by
+//! what an agent paid per step beyond the limit. The last λ is frozen in the actor, so that a
+//! run is one operating point. MAPPO is the same without a limit.
 
 use super::{
-    Learner, OperatingPoint, Setting,
     critic::Critic,
     ppo::{PpoOptions, diverged, normalise, shuffle},
     rollout::Rollout,
-    softmax_policy::SoftmaxPolicy,
+    softmax_policy::{GreedyPolicy, SoftmaxPolicy},
 };
 use crate::{
+    algorithm::{Algorithm, Learner, Start, TrainedModel, cg_cmarl::wrong_length},
     checkpoint::Checkpoint,
-    environment::View,
-    episode::{Player, Batch, Summary, Transition},
+    environment::{Batch, Policy, Spec, View},
+    episode::{Controller, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
+    multipliers::{Multipliers, per_constraint},
     rng::{Purpose, Rng, Streams},
 };
+use serde::{Deserialize, Serialize};
+use toml::{Table, toml};
+
+/// MAPPO as the registry knows it.
+pub(in crate::algorithm) struct MappoAlgorithm;
+
+/// MAPPO-Lagrangian as the registry knows it.
+pub(in crate::algorithm) struct MappoLagAlgorithm;
+
+/// Episodes that are played between updates, for their gradient to be worth a step.
+fn rounds() -> Table {
+    toml! { training.environments = 32 }
+}
+
+impl Algorithm for MappoAlgorithm {
+    type Options = PpoOptions;
+
+    fn name(&self) -> &'static str {
+        "mappo"
+    }
+
+    fn recipe(&self, _n_agents: usize) -> Table {
+        rounds()
+    }
+
+    fn learner(&self, options: &PpoOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Mappo::new(options, None, start)?))
+    }
+
+    fn model(
+        &self,
+        options: &PpoOptions,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>> {
+        let label = view.spec().reward_label.clone().unwrap_or_else(|| "trained".into());
+        let policy = GreedyPolicy::load(options, view.spec(), weights)?;
+        Ok(Box::new(MappoModel { policy, label }))
+    }
+}
+
+impl Algorithm for MappoLagAlgorithm {
+    type Options = MappoLagOptions;
+
+    fn name(&self) -> &'static str {
+        "mappo_lag"
+    }
+
+    fn recipe(&self, _n_agents: usize) -> Table {
+        rounds()
+    }
+
+    fn learner(&self, options: &MappoLagOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Mappo::new(&options.ppo, Some(&options.lagrangian), start)?))
+    }
+
+    fn model(
+        &self,
+        options: &MappoLagOptions,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>> {
+        let limits: Vec<_> = options.lagrangian.cost_limit.iter().map(f32::to_string).collect();
+        let label = format!("cost_limit={}", limits.join(","));
+        let policy = GreedyPolicy::load(&options.ppo, view.spec(), weights)?;
+        Ok(Box::new(MappoModel { policy, label }))
+    }
+}
+
+/// What was trained: the actor.
+struct MappoModel {
+    policy: GreedyPolicy,
+    label: String,
+}
+
+impl TrainedModel for MappoModel {
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+
+    fn policy(&self, _multipliers: &[f32]) -> Box<dyn Policy> {
+        self.policy.boxed_clone()
+    }
+}
+
+/// The options of MAPPO-Lagrangian.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MappoLagOptions {
+    /// What costs may be.
+    #[serde(flatten)]
+    pub lagrangian: LagrangianOptions,
+    /// What it shares with MAPPO.
+    pub ppo: PpoOptions,
+}
+
+/// How the price of costs is learned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LagrangianOptions {
+    /// Mean cost per step that an agent may pay, one entry per constraint (or one for all).
+    pub cost_limit: Vec<f32>,
+    /// Step of the dual ascent after each round, per unit of violation over an episode.
+    pub lambda_lr: f32,
+    /// Multipliers never exceed this.
+    pub lagrangian_upper_bound: f32,
+}
+
+impl Default for LagrangianOptions {
+    fn default() -> Self {
+        Self { cost_limit: vec![0.02], lambda_lr: 0.01, lagrangian_upper_bound: 20.0 }
+    }
+}
+
+impl LagrangianOptions {
+    fn validate(&self) -> Result<()> {
+        let usable = |value: f32| value >= 0.0 && value.is_finite();
+        let values = [
+            ("lambda_lr", self.lambda_lr),
+            ("lagrangian_upper_bound", self.lagrangian_upper_bound),
+        ];
+        let limits = self.cost_limit.iter().map(|&limit| ("cost_limit", limit));
+        match values.into_iter().chain(limits).find(|(_, value)| !usable(*value)) {
+            Some((key, value)) => {
+                Err(Error::setting(key, value, "must be a finite number, not negative"))
+            }
+            None => Ok(()),
+        }
+    }
+}
 
 /// The learner.
 pub struct Mappo {
     options: PpoOptions,
-    setting: Setting,
+    lambda_lr: f32,
+    limits: Vec<f32>,
+    constraints: Vec<String>,
+    horizon: f32,
     total_steps: u64,
     streams: Streams,
     policy: SoftmaxPolicy,
     critic: Critic,
+    /// One for each limited constraint; none without limits.
+    cost_critics: Vec<Critic>,
+    multipliers: Multipliers,
     rollout: Rollout,
     full: bool,
     places: Vec<usize>,
     rows: Vec<f32>,
+    advantages: Vec<f32>,
     steps: u64,
     updates: u64,
     losses: Losses,
     failure: Option<Error>,
 }
 
-/// Means over the last update.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Means over the last update, and what its round cost an agent per step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Losses {
     policy: f32,
     value: f32,
     entropy: f32,
+    cost_values: Vec<f32>,
+    #[serde(alias = "episode_costs")]
+    costs: Vec<f32>,
 }
 
 impl Mappo {
-    /// A fresh learner; `setting` names the reward it is trained with, and `total_steps` is what the
-    /// learning rates' decay is stretched over.
+    /// A fresh learner; without limits it is MAPPO.
     pub fn new(
         options: &PpoOptions,
-        view: &dyn View,
-        n_environments: usize,
-        setting: Setting,
-        total_steps: u64,
-        streams: Streams,
+        lagrangian: Option<&LagrangianOptions>,
+        start: Start<'_>,
     ) -> Result<Self> {
+        let Start { view, n_environments, total_steps, streams } = start;
         options.validate()?;
         let spec = view.spec();
+        let limits = lagrangian.map(|lagrangian| limits(lagrangian, spec)).transpose()?;
+        let limits = limits.unwrap_or_default();
         let rollout = Rollout::new(spec, options.identity, n_environments);
         let rng = |index| streams.rng(Purpose::Initialisation, index);
+        let critic = |index| Critic::new(options, rollout.width, &mut rng(index));
+        let zeros = vec![0.0; limits.len()];
+        let ceiling = lagrangian.map_or(0.0, |l| l.lagrangian_upper_bound);
         Ok(Self {
-            setting,
             total_steps,
             streams,
             policy: SoftmaxPolicy::new(options, spec, &mut rng(0)),
-            critic: Critic::new(options, rollout.width, &mut rng(1)),
+            critic: critic(1),
+            cost_critics: (0..limits.len()).map(|j| critic(2 + j as u64)).collect(),
+            multipliers: Multipliers::new(1, limits.clone(), ceiling),
+            lambda_lr: lagrangian.map_or(0.0, |l| l.lambda_lr),
+            constraints: spec.constraint_names().into_iter().take(limits.len()).collect(),
+            horizon: spec.horizon as f32,
+            limits,
             rollout,
             full: false,
             places: Vec::new(),
             rows: Vec::new(),
+            advantages: Vec::new(),
             steps: 0,
             updates: 0,
-            losses: Losses::default(),
+            losses: Losses { cost_values: zeros.clone(), costs: zeros, ..Losses::default() },
             failure: None,
             options: options.clone(),
         })
     }
 
-    /// Learns from a whole round.
-    fn update(&mut self, view: &dyn View) {
-        let Self { options, policy, critic, rollout, places, rows, .. } = self;
-        rollout.close(view, rows, places);
-        critic.judge(options, rollout, &rollout.rewards, places);
-        normalise(&mut critic.advantages, places);
-        let lr_share = options.lr_share(self.steps, self.total_steps);
+    /// Raises or lowers the multipliers, then learns from a whole round at their price.
+    fn learn(&mut self, view: &dyn View) {
+        self.rollout.close(view, &mut self.rows, &mut self.places);
+        for (j, cost) in self.losses.costs.iter_mut().enumerate() {
+            *cost = self.rollout.mean_cost(j, &self.places);
+        }
+        self.multipliers.ascend(&self.losses.costs, self.lambda_lr * self.horizon);
+        self.evaluate();
+        let Self { options: ppo, policy, critic, cost_critics, rollout, places, rows, .. } = self;
+        let advantages = &self.advantages;
+        let lr_share = ppo.lr_share(self.steps, self.total_steps);
         let mut rng = self.streams.rng(Purpose::Replay, self.updates);
-        let (mut sums, mut n) = (Losses::default(), 0.0);
-        for _ in 0..options.epochs {
+        let size = places.len().div_ceil(ppo.minibatches);
+        let n = (ppo.epochs * places.len().div_ceil(size)) as f32;
+        let Losses { policy: policy_loss, value, entropy, cost_values, .. } = &mut self.losses;
+        (*policy_loss, *value, *entropy) = (0.0, 0.0, 0.0);
+        cost_values.fill(0.0);
+        for _ in 0..ppo.epochs {
             shuffle(places, &mut rng);
-            for batch in places.chunks(places.len().div_ceil(options.minibatches)) {
+            for batch in places.chunks(size) {
                 rollout.gather_agent_rows(batch, rows);
-                let advantages = &critic.advantages;
-                let [loss, entropy] =
-                    policy.improve(options, lr_share, rollout, advantages, rows, batch);
+                let loss = policy.improve(ppo, lr_share, rollout, advantages, rows, batch);
+                *policy_loss += loss[0] / n;
+                *entropy += loss[1] / n;
                 rollout.gather_critic_rows(batch, rows);
-                sums.value += critic.improve(options, lr_share, rows, batch);
-                sums.policy += loss;
-                sums.entropy += entropy;
-                n += 1.0;
+                *value += critic.improve(ppo, lr_share, rows, batch) / n;
+                for (critic, value) in cost_critics.iter_mut().zip(cost_values.iter_mut()) {
+                    *value += critic.improve(ppo, lr_share, rows, batch) / n;
+                }
             }
         }
-        let Losses { policy, value, entropy } = sums;
-        self.losses = Losses { policy: policy / n, value: value / n, entropy: entropy / n };
         self.updates += 1;
         self.failure = diverged(self.steps, &self.report());
+    }
+
+    /// Values the round and weighs what it earned against what it cost.
+    fn evaluate(&mut self) {
+        let Self { options, critic, cost_critics, multipliers, rollout, places, .. } = self;
+        critic.evaluate(options, rollout, &rollout.rewards, places);
+        for (critic, costs) in cost_critics.iter_mut().zip(&rollout.costs) {
+            critic.evaluate(options, rollout, costs, places);
+        }
+        self.advantages.clone_from(&critic.advantages);
+        let costs: Vec<&[f32]> = cost_critics.iter().map(|c| &c.advantages[..]).collect();
+        weigh(&mut self.advantages, &costs, multipliers.values());
+        normalise(&mut self.advantages, places);
+    }
+}
+
+fn limits(options: &LagrangianOptions, spec: &Spec) -> Result<Vec<f32>> {
+    options.validate()?;
+    per_constraint(&options.cost_limit, spec.n_constraints())
+        .ok_or_else(|| wrong_length("cost_limit", &options.cost_limit, spec))
+}
+
+/// Advantages at a price: (A − Σ λA_c) / (1 + Σ λ).
+fn weigh(advantages: &mut [f32], costs: &[&[f32]], multipliers: &[f32]) {
+    let scale = 1.0 / (1.0 + multipliers.iter().sum::<f32>());
+    for (place, advantage) in advantages.iter_mut().enumerate() {
+        let price: f32 = costs.iter().zip(multipliers).map(|(cost, m)| m * cost[place]).sum();
+        *advantage = (*advantage - price) * scale;
     }
 }
 
@@ -125,9 +311,9 @@ impl Controller for Mappo {
         self.full = self.rollout.push(transition, seen, log_probabilities);
     }
 
-    fn learn(&mut self, view: &dyn View) {
+    fn update(&mut self, view: &dyn View) {
         if std::mem::take(&mut self.full) && self.failure.is_none() {
-            self.update(view);
+            self.learn(view);
         }
     }
 }
@@ -140,16 +326,21 @@ impl Learner for Mappo {
     }
 
     fn report(&self) -> Vec<(String, f32)> {
-        vec![
-            ("loss_policy".into(), self.losses.policy),
-            ("loss_value".into(), self.losses.value),
-            ("entropy".into(), self.losses.entropy),
+        let losses = &self.losses;
+        let mut report = vec![
+            ("loss_policy".into(), losses.policy),
+            ("loss_value".into(), losses.value),
+            ("entropy".into(), losses.entropy),
             ("updates".into(), self.updates as f32),
-        ]
-    }
-
-    fn operating_points(&self, _multipliers: &[f32]) -> Vec<OperatingPoint> {
-        vec![OperatingPoint { setting: self.setting, policy: Box::new(self.policy.freeze()) }]
+        ];
+        for (j, name) in self.constraints.iter().enumerate() {
+            let cost = losses.costs[j];
+            report.push((format!("loss_{name}"), losses.cost_values[j]));
+            report.push((format!("multiplier_{name}"), self.multipliers.mean(j)));
+            report.push((format!("round_cost_{name}"), cost));
+            report.push((format!("violation_{name}"), (cost - self.limits[j]).max(0.0)));
+        }
+        report
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
@@ -163,8 +354,12 @@ impl Learner for Mappo {
     fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
         self.policy.save(checkpoint);
         self.critic.save("critic", checkpoint);
-        let Losses { policy, value, entropy } = self.losses;
-        checkpoint.push("losses", &[3], vec![policy, value, entropy]);
+        for (critic, name) in self.cost_critics.iter().zip(&self.constraints) {
+            critic.save(&format!("critic_{name}"), checkpoint);
+        }
+        let multipliers = self.multipliers.values();
+        checkpoint.push("multipliers", &[multipliers.len()], multipliers);
+        checkpoint.set("losses", &self.losses);
         checkpoint.set("learner_steps", self.steps);
         checkpoint.set("updates", self.updates);
     }
@@ -172,10 +367,33 @@ impl Learner for Mappo {
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         self.policy.load(checkpoint)?;
         self.critic.load("critic", checkpoint)?;
-        let losses = checkpoint.get_shaped("losses", &[3])?;
-        self.losses = Losses { policy: losses[0], value: losses[1], entropy: losses[2] };
+        for (critic, name) in self.cost_critics.iter_mut().zip(&self.constraints) {
+            critic.load(&format!("critic_{name}"), checkpoint)?;
+        }
+        let n_multipliers = self.multipliers.values().len();
+        self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
+        self.losses = checkpoint.entry("losses")?;
         self.steps = checkpoint.entry("learner_steps")?;
         self.updates = checkpoint.entry("updates")?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_weighed_against_rewards() {
+        let mut advantages = [2.0, -1.0];
+        weigh(&mut advantages, &[&[1.0, 0.0], &[0.0, 4.0]], &[2.0, 1.0]);
+        assert_eq!(advantages, [0.0, -1.25]);
+    }
+
+    #[test]
+    fn a_negative_limit_is_refused_by_name() {
+        let options = LagrangianOptions { cost_limit: vec![-0.5], ..LagrangianOptions::default() };
+        let error = options.validate().unwrap_err().to_string();
+        assert!(error.contains("`cost_limit`: -0.5"), "{error}");
     }
 }

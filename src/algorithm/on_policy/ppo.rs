@@ -33,7 +33,7 @@ pub struct PpoOptions {
     pub epochs: usize,
     /// Mini-batches that each pass is cut into.
     pub minibatches: usize,
-    /// Longer gradients are shortened to this length.
+    /// Longer gradients are clipped to this length.
     pub max_grad_norm: f32,
     /// Share of a round in the running mean and spread of the returns.
     pub value_rate: f32,
@@ -177,7 +177,7 @@ pub(super) fn draw(log_probabilities: &[f32], rng: &mut Rng) -> usize {
 
 /// What one row of the policy's loss looks back on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Deed {
+pub(super) struct Taken {
     /// What was done.
     pub(super) action: usize,
     /// Its log-probability when it was done.
@@ -190,7 +190,7 @@ pub(super) struct Deed {
 /// given by `logits`; writes the gradient and returns the loss and the entropy.
 pub(super) fn policy_loss(
     logits: &[f32],
-    deed: Deed,
+    taken: Taken,
     clip: f32,
     entropy_weight: f32,
     d_logits: &mut [f32],
@@ -199,13 +199,13 @@ pub(super) fn policy_loss(
     d_logits.copy_from_slice(logits);
     log_softmax(d_logits);
     let entropy: f32 = -d_logits.iter().map(|log_p| log_p.exp() * log_p).sum::<f32>();
-    let ratio = (d_logits[deed.action] - deed.log_probability).exp();
+    let ratio = (d_logits[taken.action] - taken.log_probability).exp();
     let clipped = ratio.clamp(1.0 - clip, 1.0 + clip);
-    let (free, bound) = (ratio * deed.advantage, clipped * deed.advantage);
+    let (free, bound) = (ratio * taken.advantage, clipped * taken.advantage);
     let d_log_probability = if free <= bound { -free } else { 0.0 };
     for (action, cell) in d_logits.iter_mut().enumerate() {
         let (log_p, p) = (*cell, cell.exp());
-        let chosen = if action == deed.action { 1.0 } else { 0.0 };
+        let chosen = if action == taken.action { 1.0 } else { 0.0 };
         *cell = d_log_probability * (chosen - p) + entropy_weight * p * (log_p + entropy);
     }
     (-free.min(bound) - entropy_weight * entropy, entropy)
@@ -246,13 +246,13 @@ impl ValueScale {
     }
 
     /// A return as the critic learns it.
-    pub(super) fn shrink(&self, value: f32) -> f32 {
+    pub(super) fn standardise(&self, value: f32) -> f32 {
         let (mean, spread) = self.moments();
         ((f64::from(value) - mean) / spread) as f32
     }
 
     /// What the critic says, as a return.
-    pub(super) fn grow(&self, value: f32) -> f32 {
+    pub(super) fn restore(&self, value: f32) -> f32 {
         let (mean, spread) = self.moments();
         (mean + spread * f64::from(value)) as f32
     }
@@ -290,14 +290,14 @@ mod tests {
             let logits: Vec<f32> = (0..5).map(|_| rng.normal() as f32).collect();
             let mut log_p = logits.clone();
             log_softmax(&mut log_p);
-            let deed = Deed {
+            let taken = Taken {
                 action: case % 5,
                 log_probability: log_p[case % 5] + rng.range(-0.4, 0.4) as f32,
                 advantage: rng.normal() as f32,
             };
             let mut gradient = [0.0; 5];
-            policy_loss(&logits, deed, 0.2, 0.3, &mut gradient);
-            let loss = |logits: &[f32]| policy_loss(logits, deed, 0.2, 0.3, &mut [0.0; 5]).0;
+            policy_loss(&logits, taken, 0.2, 0.3, &mut gradient);
+            let loss = |logits: &[f32]| policy_loss(logits, taken, 0.2, 0.3, &mut [0.0; 5]).0;
             for i in 0..5 {
                 let mut moved = logits.clone();
                 moved[i] += 1e-2;
@@ -306,8 +306,8 @@ mod tests {
                 let numeric = (up - loss(&moved)) / 2e-2;
                 assert!((numeric - gradient[i]).abs() < 5e-3, "{case}: {numeric} {gradient:?}");
             }
-            let ratio = (log_p[deed.action] - deed.log_probability).exp();
-            clipped += u32::from((ratio - 1.0) * deed.advantage.signum() > 0.2);
+            let ratio = (log_p[taken.action] - taken.log_probability).exp();
+            clipped += u32::from((ratio - 1.0) * taken.advantage.signum() > 0.2);
         }
         assert!((5..35).contains(&clipped), "{clipped} of 40 cases were clipped");
     }
@@ -329,11 +329,11 @@ mod tests {
         let before = scale;
         scale.follow(&[-30.0, 50.0, 7.0], &[0, 1, 2], 0.5);
         let (mut weight, mut bias) = ([0.7], [-0.3]);
-        let value = |w: f32, b: f32, scale: &ValueScale| scale.grow(w * 1.3 + b);
+        let value = |w: f32, b: f32, scale: &ValueScale| scale.restore(w * 1.3 + b);
         let expected = value(weight[0], bias[0], &before);
         scale.preserve(&before, &mut weight, &mut bias);
         assert!((value(weight[0], bias[0], &scale) - expected).abs() < 1e-4);
-        assert!((scale.grow(scale.shrink(3.0)) - 3.0).abs() < 1e-5);
+        assert!((scale.restore(scale.standardise(3.0)) - 3.0).abs() < 1e-5);
     }
 
     #[test]

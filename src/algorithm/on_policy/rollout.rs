@@ -1,10 +1,8 @@
 //! One round of episodes as on-policy learners remember it, from the first step to the last.
 
-use super::{
-    agent_rows::{agent_row_width, write_agent_rows},
-    ppo::gae,
-};
+use super::ppo::gae;
 use crate::{
+    algorithm::{agent_row_width, write_agent_rows},
     environment::{Ending, Spec, View},
     episode::Transition,
 };
@@ -78,7 +76,7 @@ impl Rollout {
         agent_rows: &[f32],
         log_probabilities: &[f32],
     ) -> bool {
-        let Transition { slot, before, action, outcome, after } = transition;
+        let Transition { slot, state: before, action, outcome, next_state } = transition;
         let (time, state_width) = (self.lengths[slot], before.len());
         assert!(time < self.horizon, "an episode of more than {} steps", self.horizon);
         for agent in 0..self.n_agents {
@@ -96,7 +94,7 @@ impl Rollout {
         self.lengths[slot] += 1;
         self.endings[slot] = outcome.ending;
         if outcome.ending != Ending::Running {
-            self.last_states[slot * state_width..][..state_width].copy_from_slice(after);
+            self.last_states[slot * state_width..][..state_width].copy_from_slice(next_state);
             self.n_running -= 1;
         }
         self.n_running == 0
@@ -141,10 +139,10 @@ impl Rollout {
         }
     }
 
-    /// What an agent pays over an episode, on average over the round.
-    pub(super) fn mean_episode_cost(&self, constraint: usize, places: &[usize]) -> f32 {
+    /// What an agent pays per step, on average over the round.
+    pub(super) fn mean_cost(&self, constraint: usize, places: &[usize]) -> f32 {
         let sum: f64 = places.iter().map(|&p| f64::from(self.costs[constraint][p])).sum();
-        (sum / (self.lengths.len() * self.n_agents) as f64) as f32
+        (sum / places.len() as f64) as f32
     }
 
     /// Copies the rows of some places: whole ones for a critic.
@@ -178,9 +176,10 @@ mod tests {
         (0..2).for_each(|slot| rollout.begin(slot));
         for (slot, action) in [[0, 0], [1, 1]].iter().enumerate() {
             game.reset(&mut crate::rng::Streams::new(0).rng(crate::rng::Purpose::Problem, 0));
-            game.step(action, &mut outcome);
-            let step =
-                Transition { slot, before: &[0.0], action, outcome: &outcome, after: &[1.0] };
+            let mut chance = crate::rng::Streams::new(0).rng(crate::rng::Purpose::Dynamics, 0);
+            game.step(action, &mut chance, &mut outcome);
+            let (state, next_state) = (&[0.0][..], &[1.0][..]);
+            let step = Transition { slot, state, action, outcome: &outcome, next_state };
             let seen = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
             assert_eq!(rollout.push(step, &seen, &[-0.5, -0.7]), slot == 1);
         }
@@ -189,7 +188,7 @@ mod tests {
         assert_eq!(places, [0, 1, 2, 3]);
         assert_eq!(rollout.last_rows[4..8], [1.0, 0.0, 1.0, 1.0]);
         assert_eq!(rollout.rewards, [10.0, 10.0, 9.0, 9.0]);
-        assert_eq!(rollout.mean_episode_cost(0, &places), (2.5 + 2.5 + 0.5 + 0.5) / 4.0);
+        assert_eq!(rollout.mean_cost(0, &places), (2.5 + 2.5 + 0.5 + 0.5) / 4.0);
         let mut advantages = Vec::new();
         let (values, last_values) = ([1.0; 4], [100.0; 4]);
         rollout.advantages(&rollout.rewards, &values, &last_values, (0.9, 0.9), &mut advantages);

@@ -1,16 +1,18 @@
 //! A policy that all agents share: each agent's action probabilities from what it sees.
 
 use super::{
-    agent_rows::{agent_row_width, write_agent_rows},
     approximator::{Approximator, Shape},
-    ppo::{Deed, PpoOptions, draw, log_softmax, policy_loss},
+    ppo::{PpoOptions, Taken, draw, log_softmax, policy_loss},
     rollout::Rollout,
-    weights::{load_weights, save_weights},
 };
 use crate::{
+    algorithm::{
+        agent_row_width,
+        weights::{load_weights, save_weights},
+        write_agent_rows,
+    },
     checkpoint::Checkpoint,
-    environment::Spec,
-    episode::{Player, Batch},
+    environment::{Batch, Policy, Spec},
     error::Result,
     graph::JointAction,
     nn::MlpWorkspace,
@@ -32,21 +34,23 @@ pub(super) struct SoftmaxPolicy {
     seen: Vec<f32>,
     outputs: Vec<f32>,
     log_probabilities: Vec<f32>,
+    /// Environments that acted last.
+    slots: Vec<usize>,
 }
 
 impl SoftmaxPolicy {
     /// A fresh policy.
     pub(super) fn new(options: &PpoOptions, spec: &Spec, rng: &mut Rng) -> Self {
         let agent_width = agent_row_width(spec, options.identity);
-        let widths = [&[agent_width], &options.hidden[..], &[spec.n_actions()]].concat();
         Self {
-            net: Approximator::new(&widths, LAST_GAIN, options.adam, rng),
+            net: Approximator::new(&widths(options, spec), LAST_GAIN, options.adam, rng),
             n_agents: spec.n_agents(),
             identity: options.identity,
             agent_width,
             seen: Vec::new(),
             outputs: Vec::new(),
             log_probabilities: Vec::new(),
+            slots: Vec::new(),
         }
     }
 
@@ -55,6 +59,8 @@ impl SoftmaxPolicy {
         write_agent_rows(batch.view, batch.states, self.identity, &mut self.seen);
         self.net.outputs(&self.seen, &mut self.outputs);
         self.log_probabilities.clear();
+        self.slots.clear();
+        self.slots.extend_from_slice(batch.slots);
         let mut rows = self.outputs.chunks_exact_mut(batch.view.spec().n_actions());
         for (action, rng) in actions.iter_mut().zip(rngs) {
             action.clear();
@@ -71,7 +77,8 @@ impl SoftmaxPolicy {
     pub(super) fn last(&self, slot: usize) -> (&[f32], &[f32]) {
         let n = self.n_agents;
         let width = n * self.agent_width;
-        (&self.seen[slot * width..][..width], &self.log_probabilities[slot * n..][..n])
+        let index = self.slots.binary_search(&slot).unwrap_or_default();
+        (&self.seen[index * width..][..width], &self.log_probabilities[index * n..][..n])
     }
 
     /// One step towards the actions that went well at some places; returns loss and entropy.
@@ -87,24 +94,13 @@ impl SoftmaxPolicy {
         let lr = options.lr * lr_share;
         self.net.descend(rows, lr, options.max_grad_norm, |row, logits, d_logits| {
             let place = places[row];
-            let deed = Deed {
+            let taken = Taken {
                 action: rollout.actions[place],
                 log_probability: rollout.log_probabilities[place],
                 advantage: advantages[place],
             };
-            policy_loss(logits, deed, options.clip, options.entropy, d_logits).into()
+            policy_loss(logits, taken, options.clip, options.entropy, d_logits).into()
         })
-    }
-
-    /// The policy as it is now, choosing each agent's most probable action.
-    pub(super) fn freeze(&self) -> GreedyPolicy {
-        GreedyPolicy {
-            shape: Arc::clone(&self.net.shape),
-            parameters: self.net.parameters.clone(),
-            identity: self.identity,
-            seen: Vec::new(),
-            workspace: MlpWorkspace::default(),
-        }
     }
 
     /// Writes what playing needs.
@@ -129,16 +125,43 @@ impl SoftmaxPolicy {
 }
 
 /// The trained policy: the most probable action of each agent.
+#[derive(Clone)]
 pub(super) struct GreedyPolicy {
     shape: Arc<Shape>,
-    parameters: Vec<f32>,
+    parameters: Arc<Vec<f32>>,
     identity: bool,
     seen: Vec<f32>,
     workspace: MlpWorkspace,
 }
 
-impl Controller for GreedyPolicy {
-    fn act(&mut self, batch: Batch<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+impl GreedyPolicy {
+    /// What a checkpoint holds.
+    pub(super) fn load(
+        options: &PpoOptions,
+        spec: &Spec,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Self> {
+        let shape = Arc::new(Shape::new(&widths(options, spec)));
+        let mut parameters = vec![0.0; shape.layout.len()];
+        load_weights(&shape.layout, NAME, weights, &mut parameters)?;
+        Ok(Self {
+            shape,
+            parameters: Arc::new(parameters),
+            identity: options.identity,
+            seen: Vec::new(),
+            workspace: MlpWorkspace::default(),
+        })
+    }
+}
+
+/// Widths of the actor's layers.
+fn widths(options: &PpoOptions, spec: &Spec) -> Vec<usize> {
+    let inputs = agent_row_width(spec, options.identity);
+    [&[inputs], &options.hidden[..], &[spec.n_actions()]].concat()
+}
+
+impl Policy for GreedyPolicy {
+    fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
         let Self { shape, parameters, identity, seen, workspace } = self;
         let spec = batch.view.spec();
         let n_rows = write_agent_rows(batch.view, batch.states, *identity, seen);
@@ -149,5 +172,9 @@ impl Controller for GreedyPolicy {
             actions[row / spec.n_agents()].push(action);
             row += 1;
         });
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
     }
 }

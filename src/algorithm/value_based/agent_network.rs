@@ -1,13 +1,9 @@
-//! The value network that all agents share: one row for an agent's sight, one value for each action.
+//! The value network that all agents share: one row for what an agent sees, one value for each action.
 
-use super::{
-    agent_rows::{agent_row_width, write_agent_rows},
-    joint_batch::JointBatch,
-    q_learning::Networks,
-};
+use super::{Networks, joint_batch::JointBatch};
 use crate::{
-    environment::{Spec, View},
-    episode::Batch,
+    algorithm::{agent_row_width, write_agent_rows},
+    environment::{Batch, Spec, View},
     graph::JointAction,
     nn::{Columns, Layout, Mlp, MlpWorkspace},
 };

@@ -1,18 +1,15 @@
 //! Checks that every algorithm passes which learns values from joint transitions.
 
-use super::{
-    Learner,
-    joint_batch::JointBatch,
-    q_learning::{JointValue, Networks, QLearner, QLearningOptions},
-};
+use super::{JointValue, Networks, QLearningOptions, joint_batch::JointBatch};
 use crate::{
+    algorithm::{Algorithm, Learner, Start},
+    checkpoint::Checkpoint,
     environment::{
-        Environment, Spec, View,
+        Batch, Environment, View,
         matrix_game::{MatrixGame, RegionTables},
-        simple_spread::SimpleSpread,
-        spread_options::{ActionSet, SimpleSpreadOptions},
+        simple_spread::{ActionSet, SimpleSpread, SimpleSpreadOptions},
     },
-    episode::{Arena, Draws, Batch},
+    episode::{EpisodeStreams, VectorEnvironment},
     graph::CoordinationGraph,
     rng::{Purpose, Rng, Streams},
     schedule::Linear,
@@ -70,12 +67,14 @@ pub(super) fn assert_gradient(value: &mut dyn JointValue, view: &dyn View) {
 }
 
 /// Trains on a game with actions drawn at random and tells the greedy joint action.
-pub(super) fn learned_action(
+pub(super) fn learned_action<A: Algorithm>(
+    algorithm: &A,
     game: impl Fn() -> MatrixGame,
-    build: impl Fn(&Spec, QLearningOptions, Linear) -> QLearner,
+    options: impl Fn(QLearningOptions, Linear) -> A::Options,
 ) -> Vec<usize> {
-    let n = 8;
-    let mut arena = Arena::new((0..n).map(|_| Box::new(game()) as Box<dyn Environment>).collect());
+    let n_environments = 8;
+    let games = (0..n_environments).map(|_| Box::new(game()) as Box<dyn Environment>);
+    let mut environments = VectorEnvironment::new(games.collect());
     let learning = QLearningOptions {
         lr: 3e-3,
         buffer_size: 4000,
@@ -83,18 +82,26 @@ pub(super) fn learned_action(
         average_rate: 0.02,
         ..QLearningOptions::default()
     };
-    let exploration = Linear { start: 1.0, end: 1.0, steps: 1 };
-    let mut learner = build(arena.view().spec(), learning, exploration);
-    let streams = Streams::new(3);
+    let options = options(learning, Linear { start: 1.0, end: 1.0, steps: 1 });
+    let view = environments.view();
+    let start = Start { view, n_environments, total_steps: 1, streams: Streams::new(1) };
+    let mut learner = algorithm.learner(&options, start).unwrap();
     for round in 0..750 {
-        let first = round * n as u64;
-        let draws = Draws { streams, start: Purpose::Episode, act: Purpose::Exploration, first };
-        arena.play(&mut learner, draws, n);
+        let streams = EpisodeStreams {
+            streams: Streams::new(3),
+            start: Purpose::Episode,
+            dynamics: Purpose::Dynamics,
+            act: Purpose::Exploration,
+            first: round * n_environments as u64,
+        };
+        environments.play(learner.as_mut(), streams, n_environments);
     }
+    let mut weights = Checkpoint::new(0, serde_json::Value::Null);
+    learner.save_model(&mut weights);
     let game = game();
     let mut actions = vec![Vec::new()];
-    let mut rngs = [streams.rng(Purpose::Problem, 0)];
-    let batch = Batch { view: game.view(), states: &[0.0] };
-    learner.operating_points(&[])[0].policy.act(batch, &mut rngs, &mut actions);
+    let model = algorithm.model(&options, game.view(), &weights).unwrap();
+    let batch = Batch { view: game.view(), states: &[0.0], slots: &[0] };
+    model.policy(&[]).act(batch, &mut actions);
     actions.remove(0)
 }

@@ -5,22 +5,18 @@
 //! ½ (Q(a) − r − γ Q̄(a'))², one error for the whole team.
 
 use super::{
-    Setting,
-    actor::refit,
-    agent_rows::{agent_row_width, write_agent_rows},
+    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
     joint_batch::JointBatch,
     pair_network::PairNetwork,
-    q_learning::{JointValue, Networks, QLearner, QLearningOptions, squared, usual_exploration},
     row_network::RowNetwork,
 };
 use crate::{
+    algorithm::{agent_row_width, cg_cmarl::refit, write_agent_rows},
     coordination::{Coordinator, FactorTables, Solver, SolverOptions},
-    environment::{Spec, View},
-    episode::Batch,
+    environment::{Batch, Spec, View},
     error::{Error, Result},
     graph::{CoordinationGraph, JointAction},
     nn::{Layout, Mlp},
-    rng::Streams,
     schedule::Linear,
 };
 use serde::{Deserialize, Serialize};
@@ -74,28 +70,30 @@ impl Default for DcgOptions {
     }
 }
 
-impl DcgOptions {
-    /// A fresh learner.
-    pub fn learner(
-        &self,
-        spec: &Spec,
-        setting: Setting,
-        total_steps: u64,
-        streams: Streams,
-    ) -> Result<QLearner> {
+/// The algorithm as the registry knows it.
+pub(in crate::algorithm) struct DcgAlgorithm;
+
+impl ValueBased for DcgAlgorithm {
+    type Options = DcgOptions;
+    const NAME: &'static str = "dcg";
+    const PAIRS: bool = true;
+
+    fn value(options: &DcgOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         if spec.region_size != 2 {
             let value = format!("{} agents each", spec.region_size);
             return Err(Error::setting("regions", value, "dcg couples agents in pairs"));
         }
-        if self.network.hidden.is_empty() {
+        if options.network.hidden.is_empty() {
             return Err(Error::setting("hidden", "[]", "needs at least one layer"));
         }
-        if self.network.pair_hidden == 0 {
+        if options.network.pair_hidden == 0 {
             return Err(Error::setting("pair_hidden", 0, "must be positive"));
         }
-        let value = Box::new(Dcg::new(self, spec));
-        let Self { learning, exploration, .. } = self;
-        QLearner::new(value, learning, *exploration, (spec, setting), total_steps, streams)
+        Ok(Box::new(Dcg::new(options, spec)))
+    }
+
+    fn learning(options: &DcgOptions) -> (&QLearningOptions, Linear) {
+        (&options.learning, options.exploration)
     }
 }
 
@@ -173,7 +171,8 @@ impl Dcg {
 
     /// Writes the best joint action of one state, after [`Self::forward`].
     fn coordinate(&mut self, view: &dyn View, states: &[f32], state: usize) {
-        let Spec { n_agents, n_actions: n, state_width, .. } = self.spec;
+        let (n_agents, n) = (self.spec.n_agents(), self.spec.n_actions());
+        let state_width = self.spec.state_width;
         view.graph(&states[state * state_width..][..state_width], &mut self.graph);
         refit(&mut self.tables, &mut self.fitted, &self.graph);
         let mut tables = std::mem::take(&mut self.tables);
@@ -193,7 +192,7 @@ impl Dcg {
 
     /// The team's value of the joint action taken in one state.
     fn value(&self, state: usize, actions: &[usize]) -> f32 {
-        let Spec { n_agents, n_actions: n, .. } = self.spec;
+        let (n_agents, n) = (self.spec.n_agents(), self.spec.n_actions());
         let rows = state * n_agents..(state + 1) * n_agents;
         let alone: f32 = rows.map(|row| self.utility.output[row * n + actions[row]]).sum();
         let pairs = self.starts[state]..self.starts[state + 1];
@@ -204,7 +203,7 @@ impl Dcg {
 
     /// Adds the gradient of every team value, given those of the values.
     fn backward(&mut self, parameters: &[f32], actions: &[usize], d: &[f32], gradient: &mut [f32]) {
-        let Spec { n_agents, n_actions: n, .. } = self.spec;
+        let (n_agents, n) = (self.spec.n_agents(), self.spec.n_actions());
         let Self { encoder, utility, payoff, starts, d_payoffs, .. } = self;
         utility.d_output.clear();
         utility.d_output.resize(utility.output.len(), 0.0);
@@ -277,7 +276,7 @@ impl JointValue for Dcg {
         sum
     }
 
-    fn policy(&self) -> Box<dyn JointValue> {
+    fn boxed_clone(&self) -> Box<dyn JointValue> {
         let mut policy = Self::new(&self.options, &self.spec);
         policy.coordinator = self.options.acting.build();
         Box::new(policy)
@@ -288,7 +287,7 @@ impl JointValue for Dcg {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::q_checks::{assert_gradient, learned_action, small_spread},
+        algorithm::value_based::checks::{assert_gradient, learned_action, small_spread},
         environment::{Environment, matrix_game::MatrixGame},
     };
 
@@ -309,12 +308,13 @@ mod tests {
     fn a_game_whose_best_action_is_surrounded_by_penalties_is_solved() {
         for rank in [0, 3] {
             let learned = learned_action(
+                &DcgAlgorithm,
                 || MatrixGame::climbing().unwrap(),
-                |spec, learning, exploration| {
+                |learning, exploration| {
                     let mut options = DcgOptions { learning, exploration, ..DcgOptions::default() };
                     options.network.rank = rank;
                     options.network.hidden = vec![32];
-                    options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
+                    options
                 },
             );
             assert_eq!(learned, [0, 0], "rank {rank}");

@@ -34,12 +34,12 @@ impl JointBatch {
 
     /// Puts one step into such a memory; `actions` is scratch.
     pub fn remember(replay: &mut Replay, transition: Transition<'_>, actions: &mut Vec<u8>) {
-        let Transition { before, action, outcome, after, .. } = transition;
+        let Transition { state, action, outcome, next_state, .. } = transition;
         actions.clear();
         actions.extend(action.iter().map(|&action| action as u8));
         replay.push(Row {
-            state: before,
-            after,
+            state,
+            after: next_state,
             actions,
             outcome: &outcome.agent_rewards,
             terminal: outcome.ending == Ending::Terminal,

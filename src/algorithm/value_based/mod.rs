@@ -1,27 +1,42 @@
 //! Q-learning from joint transitions, for every baseline with a memory: ε-greedy acting, replay,
 //! target network, Adam and the evaluated average. What is learned is the algorithm's own.
 
+mod agent_network;
+#[cfg(test)]
+mod checks;
+pub mod dcg;
+pub mod iql;
+mod joint_batch;
+mod pair_network;
+pub mod qmix;
+mod reward_scale;
+mod row_network;
+pub mod vdn;
+
+pub use agent_network::{AgentNetwork, AgentNetworkOptions};
+pub use joint_batch::JointBatch;
+
 use super::{
-    Learner, OperatingPoint, Setting,
-    approximator::shorten,
-    joint_batch::JointBatch,
-    reward_scale::RewardScale,
-    targets::polyak,
+    Algorithm, Learner, Start, TrainedModel,
+    cg_cmarl::polyak,
+    on_policy::clip_gradient,
     weights::{load_weights, save_weights},
 };
 use crate::{
     checkpoint::Checkpoint,
-    environment::{Spec, View},
-    episode::{Player, Batch, Summary, Transition},
+    environment::{Batch, Policy, Spec, View},
+    episode::{Controller, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
     nn::{Adam, AdamOptions, Gradient, Layout},
     replay::Replay,
-    rng::{Purpose, Rng, Streams},
+    rng::{Purpose, Rng},
     schedule::Linear,
 };
+use reward_scale::RewardScale;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use toml::{Table, Value};
 
 /// How a value is learned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,7 +60,7 @@ pub struct QLearningOptions {
     pub polyak_tau: f32,
     /// Whether rewards are brought to mean 0 and spread 1.
     pub standardise_rewards: bool,
-    /// Longer gradients are shortened to this length.
+    /// Longer gradients are clipped to this length.
     pub max_grad_norm: f32,
     /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
     pub symmetries: bool,
@@ -103,6 +118,24 @@ impl QLearningOptions {
     }
 }
 
+/// Batches with about as many rows as CG-CMARL's, agents or (for pairs) pairs, and twice its
+/// updates: what was found to serve them best (docs/baselines-tuning.md).
+fn usual_recipe(algorithm: &str, n_agents: usize, pairs: bool) -> Table {
+    let (batch_size, pairs_batch_size, steps_per_update) = match n_agents {
+        ..=3 => (64, 32, 2.0),
+        4 => (48, 32, 2.0),
+        5..=7 => (40, 16, 2.0),
+        _ => (36, 8, 4.0),
+    };
+    let mut learning = Table::new();
+    let batch_size = if pairs { pairs_batch_size } else { batch_size };
+    learning.insert("batch_size".into(), Value::Integer(batch_size));
+    learning.insert("steps_per_update".into(), Value::Float(steps_per_update));
+    let mut own = Table::new();
+    own.insert("learning".into(), Value::Table(learning));
+    [(algorithm.to_owned(), Value::Table(own))].into_iter().collect()
+}
+
 /// The usual exploration: the share of actions drawn at random, by environment steps.
 pub(super) fn usual_exploration() -> Linear {
     Linear { start: 1.0, end: 0.05, steps: 100_000 }
@@ -118,7 +151,7 @@ pub struct Networks<'a> {
 }
 
 /// What tells one algorithm from another: how it values a joint action, with buffers of its own.
-pub trait JointValue: Send {
+pub trait JointValue: Send + Sync {
     /// Where its parameters lie.
     fn layout(&self) -> &Layout;
     /// Writes the greedy joint action of every state.
@@ -132,12 +165,55 @@ pub trait JointValue: Send {
         gradient: &mut [f32],
     ) -> f32;
     /// A copy that acts as the trained policy.
-    fn policy(&self) -> Box<dyn JointValue>;
+    fn boxed_clone(&self) -> Box<dyn JointValue>;
+}
+
+/// An algorithm of this family: what it values, and how that is learned.
+pub trait ValueBased: Send + Sync + 'static {
+    /// Everything about it that users may set.
+    type Options: Default + Serialize + serde::de::DeserializeOwned;
+    /// The name users write.
+    const NAME: &'static str;
+    /// Whether its batches are counted in pairs of agents.
+    const PAIRS: bool = false;
+
+    /// Its value for an environment, with every buffer it needs.
+    fn value(options: &Self::Options, spec: &Spec) -> Result<Box<dyn JointValue>>;
+    /// How it learns and explores.
+    fn learning(options: &Self::Options) -> (&QLearningOptions, Linear);
+}
+
+impl<V: ValueBased> Algorithm for V {
+    type Options = V::Options;
+
+    fn name(&self) -> &'static str {
+        V::NAME
+    }
+
+    fn recipe(&self, n_agents: usize) -> Table {
+        usual_recipe(V::NAME, n_agents, V::PAIRS)
+    }
+
+    fn learner(&self, options: &V::Options, start: Start<'_>) -> Result<Box<dyn Learner>> {
+        let (learning, exploration) = V::learning(options);
+        let value = V::value(options, start.view.spec())?;
+        Ok(Box::new(QLearner::new(value, learning, exploration, start)?))
+    }
+
+    fn model(
+        &self,
+        options: &V::Options,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>> {
+        let value = V::value(options, view.spec())?;
+        Ok(Box::new(QModel::load(value, view.spec(), weights)?))
+    }
 }
 
 /// Half the squared error of one value, and the error itself.
 pub(super) fn squared(value: f32, reward: f32, discount: f32, next_value: f32) -> (f32, f32) {
-    let error = value - super::targets::bootstrap(reward, discount, next_value);
+    let error = value - super::cg_cmarl::bootstrap(reward, discount, next_value);
     (0.5 * error * error, error)
 }
 
@@ -146,7 +222,6 @@ pub struct QLearner {
     value: Box<dyn JointValue>,
     learning: QLearningOptions,
     exploration: Linear,
-    setting: Setting,
     n_actions: usize,
     total_steps: u64,
     online: Vec<f32>,
@@ -166,21 +241,20 @@ pub struct QLearner {
 }
 
 impl QLearner {
-    /// A fresh learner; `total_steps` is what the learning rate's decay is stretched over.
+    /// A fresh learner.
     pub fn new(
         value: Box<dyn JointValue>,
         learning: &QLearningOptions,
         exploration: Linear,
-        (spec, setting): (&Spec, Setting),
-        total_steps: u64,
-        streams: Streams,
+        start: Start<'_>,
     ) -> Result<Self> {
         learning.check()?;
+        let Start { view, total_steps, streams, .. } = start;
+        let spec = view.spec();
         let online = value.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));
         Ok(Self {
             learning: learning.clone(),
             exploration,
-            setting,
             n_actions: spec.n_actions(),
             total_steps,
             target: online.clone(),
@@ -201,13 +275,13 @@ impl QLearner {
         })
     }
 
-    fn update(&mut self, view: &dyn View) {
+    fn learn(&mut self, view: &dyn View) {
         let QLearningOptions { gamma, lr, lr_final_share, batch_size, .. } = self.learning;
         let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
         let draw = (batch_size, n_symmetries, gamma);
         self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
         if self.learning.standardise_rewards {
-            self.reward_scale.shrink(&mut self.batch.rewards);
+            self.reward_scale.standardise(&mut self.batch.rewards);
         }
         self.gradient.clear();
         let networks = Networks { online: &self.online, target: &self.target };
@@ -220,7 +294,7 @@ impl QLearner {
         self.loss += 0.01 * (loss - self.loss);
         let progress = (self.steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
         let lr = lr * (1.0 + (lr_final_share - 1.0) * progress);
-        shorten(self.gradient.values_mut(), self.learning.max_grad_norm);
+        clip_gradient(self.gradient.values_mut(), self.learning.max_grad_norm);
         self.adam.step(lr, &self.gradient, &mut self.online);
         self.updates += 1;
         // A fixed rate would remember the first weights for long.
@@ -249,11 +323,11 @@ impl Controller for QLearner {
         JointBatch::remember(&mut self.replay, transition, &mut self.actions);
     }
 
-    fn learn(&mut self, view: &dyn View) {
+    fn update(&mut self, view: &dyn View) {
         let due = self.steps.saturating_sub(self.learning.learning_starts) as f64;
         let due = (due / self.learning.steps_per_update) as u64;
         while self.updates < due && self.failure.is_none() {
-            self.update(view);
+            self.learn(view);
         }
     }
 }
@@ -271,12 +345,6 @@ impl Learner for QLearner {
             ("epsilon".into(), self.exploration.at(self.steps)),
             ("updates".into(), self.updates as f32),
         ]
-    }
-
-    fn operating_points(&self, _multipliers: &[f32]) -> Vec<OperatingPoint> {
-        let parameters = Arc::new(self.averaged.clone());
-        let policy = QPolicy { value: self.value.policy(), parameters };
-        vec![OperatingPoint { setting: self.setting, policy: Box::new(policy) }]
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
@@ -324,14 +392,49 @@ impl Learner for QLearner {
     }
 }
 
+/// What such an algorithm trained: the averaged parameters of its value.
+pub struct QModel {
+    policy: QPolicy,
+    label: String,
+}
+
+impl QModel {
+    /// What a checkpoint holds.
+    pub fn load(
+        value: Box<dyn JointValue>,
+        spec: &Spec,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Self> {
+        let mut parameters = vec![0.0; value.layout().len()];
+        load_weights(value.layout(), "averaged", weights, &mut parameters)?;
+        let label = spec.reward_label.clone().unwrap_or_else(|| "trained".into());
+        Ok(Self { policy: QPolicy { value, parameters: Arc::new(parameters) }, label })
+    }
+}
+
+impl TrainedModel for QModel {
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+
+    fn policy(&self, _multipliers: &[f32]) -> Box<dyn Policy> {
+        self.policy.boxed_clone()
+    }
+}
+
 /// The trained policy: greedy with the averaged parameters.
 struct QPolicy {
     value: Box<dyn JointValue>,
     parameters: Arc<Vec<f32>>,
 }
 
-impl Controller for QPolicy {
-    fn act(&mut self, batch: Batch<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+impl Policy for QPolicy {
+    fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
         self.value.act(&self.parameters, batch, actions);
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        let parameters = Arc::clone(&self.parameters);
+        Box::new(Self { value: self.value.boxed_clone(), parameters })
     }
 }

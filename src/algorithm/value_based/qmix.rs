@@ -4,18 +4,15 @@
 //! gives W₁, b₁, w₂ and v; the loss is the mean of ½ (Q_tot − r − γ Q̄_tot(s', argmax))².
 
 use super::{
-    Setting,
+    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
-    q_learning::{JointValue, Networks, QLearner, QLearningOptions, squared, usual_exploration},
 };
 use crate::{
-    environment::{Spec, View},
-    episode::Batch,
+    environment::{Batch, Spec, View},
     error::{Error, Result},
     graph::JointAction,
     nn::{Layout, Mlp, MlpWorkspace},
-    rng::Streams,
     schedule::Linear,
 };
 use serde::{Deserialize, Serialize};
@@ -61,21 +58,22 @@ impl Default for QmixOptions {
     }
 }
 
-impl QmixOptions {
-    /// A fresh learner.
-    pub fn learner(
-        &self,
-        spec: &Spec,
-        setting: Setting,
-        total_steps: u64,
-        streams: Streams,
-    ) -> Result<QLearner> {
-        if self.mixer.units == 0 {
+/// The algorithm as the registry knows it.
+pub(in crate::algorithm) struct QmixAlgorithm;
+
+impl ValueBased for QmixAlgorithm {
+    type Options = QmixOptions;
+    const NAME: &'static str = "qmix";
+
+    fn value(options: &QmixOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
+        if options.mixer.units == 0 {
             return Err(Error::setting("units", 0, "must be positive"));
         }
-        let value = Box::new(Qmix::new(self, spec));
-        let Self { learning, exploration, .. } = self;
-        QLearner::new(value, learning, *exploration, (spec, setting), total_steps, streams)
+        Ok(Box::new(Qmix::new(options, spec)))
+    }
+
+    fn learning(options: &QmixOptions) -> (&QLearningOptions, Linear) {
+        (&options.learning, options.exploration)
     }
 }
 
@@ -135,7 +133,7 @@ impl JointValue for Qmix {
         sum
     }
 
-    fn policy(&self) -> Box<dyn JointValue> {
+    fn boxed_clone(&self) -> Box<dyn JointValue> {
         Box::new(self.clone())
     }
 }
@@ -259,7 +257,7 @@ fn elu_slope(x: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::q_checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
         environment::{Environment, matrix_game::MatrixGame},
         rng::Purpose,
     };
@@ -299,10 +297,10 @@ mod tests {
     }
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {
-        learned_action(game, |spec, learning, exploration| {
+        learned_action(&QmixAlgorithm, game, |learning, exploration| {
             let mut options = QmixOptions { learning, exploration, ..QmixOptions::default() };
             options.network.hidden = vec![32];
-            options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
+            options
         })
     }
 

@@ -1,4 +1,4 @@
-//! Rewards brought to mean 0 and spread 1 by what was seen so far.
+//! Rewards brought to mean 0 and standard deviation 1 by what was seen so far.
 //!
 //! Simple Spread pays around −2 a step, so that values start far from the −20 they end at; a mixer that is
 //! flat below zero diverges on the way. Where episodes have no true end, the shift moves every value
@@ -26,12 +26,12 @@ impl RewardScale {
     }
 
     /// Shifts and scales rewards; those that were always the same are left alone.
-    pub(super) fn shrink(&self, rewards: &mut [f32]) {
+    pub(super) fn standardise(&self, rewards: &mut [f32]) {
         let variance = self.squares / self.count.max(1) as f64;
         if variance > 0.0 {
             let scale = variance.sqrt().recip();
-            let shrunk = |reward: f32| ((f64::from(reward) - self.mean) * scale) as f32;
-            rewards.iter_mut().for_each(|reward| *reward = shrunk(*reward));
+            let standardised = |reward: f32| ((f64::from(reward) - self.mean) * scale) as f32;
+            rewards.iter_mut().for_each(|reward| *reward = standardised(*reward));
         }
     }
 }
@@ -45,7 +45,7 @@ mod tests {
         let mut scale = RewardScale::default();
         let mut rewards = [-3.0, -1.0, -2.0, -6.0];
         rewards.chunks(3).for_each(|part| scale.follow(part));
-        scale.shrink(&mut rewards);
+        scale.standardise(&mut rewards);
         let mean = rewards.iter().sum::<f32>() / 4.0;
         let square = rewards.iter().map(|r| r * r).sum::<f32>() / 4.0;
         assert!(mean.abs() < 1e-6 && (square - 1.0).abs() < 1e-6, "{rewards:?}");
@@ -56,7 +56,7 @@ mod tests {
         let mut scale = RewardScale::default();
         let mut rewards = [2.5, 2.5];
         scale.follow(&rewards);
-        scale.shrink(&mut rewards);
+        scale.standardise(&mut rewards);
         assert_eq!(rewards, [2.5, 2.5]);
     }
 }

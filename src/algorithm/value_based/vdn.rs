@@ -3,18 +3,15 @@
 //! Q_tot = Σ_i Q(o_i, a_i), y = r + γ Σ_i Q̄(o_i', argmax_a Q(o_i', a)); the loss is the mean of ½ (Q_tot − y)².
 
 use super::{
-    Setting,
+    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
-    q_learning::{JointValue, Networks, QLearner, QLearningOptions, squared, usual_exploration},
 };
 use crate::{
-    environment::{Spec, View},
-    episode::Batch,
+    environment::{Batch, Spec, View},
     error::Result,
     graph::JointAction,
     nn::Layout,
-    rng::Streams,
     schedule::Linear,
 };
 use serde::{Deserialize, Serialize};
@@ -41,18 +38,19 @@ impl Default for VdnOptions {
     }
 }
 
-impl VdnOptions {
-    /// A fresh learner.
-    pub fn learner(
-        &self,
-        spec: &Spec,
-        setting: Setting,
-        total_steps: u64,
-        streams: Streams,
-    ) -> Result<QLearner> {
-        let value = Box::new(Vdn::new(self, spec));
-        let Self { learning, exploration, .. } = self;
-        QLearner::new(value, learning, *exploration, (spec, setting), total_steps, streams)
+/// The algorithm as the registry knows it.
+pub(in crate::algorithm) struct VdnAlgorithm;
+
+impl ValueBased for VdnAlgorithm {
+    type Options = VdnOptions;
+    const NAME: &'static str = "vdn";
+
+    fn value(options: &VdnOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
+        Ok(Box::new(Vdn::new(options, spec)))
+    }
+
+    fn learning(options: &VdnOptions) -> (&QLearningOptions, Linear) {
+        (&options.learning, options.exploration)
     }
 }
 
@@ -101,7 +99,7 @@ impl JointValue for Vdn {
         sum
     }
 
-    fn policy(&self) -> Box<dyn JointValue> {
+    fn boxed_clone(&self) -> Box<dyn JointValue> {
         Box::new(self.clone())
     }
 }
@@ -110,7 +108,7 @@ impl JointValue for Vdn {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::q_checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
         environment::{Environment, matrix_game::MatrixGame},
     };
 
@@ -123,10 +121,10 @@ mod tests {
     }
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {
-        learned_action(game, |spec, learning, exploration| {
+        learned_action(&VdnAlgorithm, game, |learning, exploration| {
             let mut options = VdnOptions { learning, exploration, ..VdnOptions::default() };
             options.network.hidden = vec![32];
-            options.learner(spec, Setting::MixingRatio(0.0), 1, Streams::new(1)).unwrap()
+            options
         })
     }
 

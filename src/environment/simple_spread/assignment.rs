@@ -2,7 +2,7 @@
 
 /// Solves assignment problems of one size; its buffers are reused.
 #[derive(Clone, Debug)]
-pub struct Assignment {
+pub(super) struct Assignment {
     n: usize,
     row_price: Vec<f64>,
     column_price: Vec<f64>,
@@ -15,7 +15,7 @@ pub struct Assignment {
 
 impl Assignment {
     /// A solver of n×n problems.
-    pub fn new(n: usize) -> Self {
+    pub(super) fn new(n: usize) -> Self {
         let (prices, links) = (vec![0.0; n + 1], vec![0; n + 1]);
         Self {
             n,
@@ -31,7 +31,7 @@ impl Assignment {
     /// Writes the column of each row so that the sum of `cost(row, column)` is smallest.
     ///
     /// Complexity: O(n³), by shortest augmenting paths.
-    pub fn solve(&mut self, cost: impl Fn(usize, usize) -> f64, column_of: &mut [usize]) {
+    pub(super) fn solve(&mut self, cost: impl Fn(usize, usize) -> f64, column_of: &mut [usize]) {
         self.row_price.fill(0.0);
         self.column_price.fill(0.0);
         self.row_of.fill(0);

@@ -252,7 +252,7 @@ fn compare_observations(
     let spec = environment.view().spec();
     let mut state = vec![0.0; spec.state_width];
     environment.write_state(&mut state);
-    let mut row = vec![0.0; spec.agent_width + 2 * (spec.n_agents - 1)];
+    let mut row = vec![0.0; spec.agent_width + 2 * (spec.n_agents() - 1)];
     for (agent, observation) in observations.iter().enumerate() {
         environment.view().agent_row(&state, agent, &mut row[..spec.agent_width]);
         if observation.len() != row.len() {

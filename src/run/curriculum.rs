@@ -1,23 +1,19 @@
 //! Small teams first: the stages of a training whose network fits teams of every size.
 
-use crate::{
-    config::{Algorithm, Config},
-    environment::observation::ObservationKind,
-    error::{Error, Result},
-    graph::Topology,
-};
+use super::Config;
+use crate::error::{Error, Result};
 use std::collections::VecDeque;
 
 /// One team's part of a training.
-pub struct Stage {
+pub(super) struct Stage {
     /// The training's configuration with this team; `total_steps` is the step at which it ends.
-    pub config: Config,
+    pub(super) config: Config,
     /// Environment steps of this stage alone.
-    pub n_steps: u64,
+    pub(super) n_steps: u64,
 }
 
 /// The stages that are left after some steps, the training's own team last.
-pub fn stages(config: &Config, steps: u64) -> Result<VecDeque<Stage>> {
+pub(super) fn stages(config: &Config, steps: u64) -> Result<VecDeque<Stage>> {
     let mut stages = all_stages(config)?;
     while stages.len() > 1 && stages[0].config.training.total_steps <= steps {
         stages.pop_front();
@@ -26,49 +22,40 @@ pub fn stages(config: &Config, steps: u64) -> Result<VecDeque<Stage>> {
 }
 
 fn all_stages(config: &Config) -> Result<VecDeque<Stage>> {
-    let own = config.environment.agents;
+    let (scenario, algorithm) = (config.scenario()?, config.algorithm()?);
     let curriculum = &config.training.curriculum;
+    let own = scenario.n_agents()?;
+    let refuse = |reason: String| {
+        Err(Error::setting("curriculum", format!("{curriculum:?}"), reason))
+    };
     if curriculum.iter().any(|&agents| agents < 2 || agents >= own) {
-        let value = format!("{curriculum:?}");
-        let reason = format!("must be teams smaller than {own}, of at least 2 agents");
-        return Err(Error::setting("curriculum", value, reason));
+        return refuse(format!("must be teams smaller than {own}, of at least 2 agents"));
     }
-    if !curriculum.is_empty() && config.algorithm != Algorithm::CgCmarl {
-        let reason = format!("the network of {} fits one team size", config.algorithm.name());
-        return Err(Error::setting("curriculum", format!("{curriculum:?}"), reason));
+    if !curriculum.is_empty() && algorithm.continued(&config.options, 0)?.is_none() {
+        return refuse(format!("the network of {} fits one team size", algorithm.name()));
     }
     let mut teams = vec![];
-    if config.start_from.is_none() && carries_over(config) {
-        let graph = &config.environment.graph;
-        let fits = |agents: usize| graph.topology != Topology::KNearest || agents > graph.k;
-        teams.extend(curriculum.iter().copied().filter(|&agents| fits(agents)));
+    if config.start_from.is_none() {
+        // A team whose experience does not carry over is left out.
+        teams.extend(curriculum.iter().filter_map(|&n| Some((n, scenario.with_agents(n).ok()?))));
     }
-    teams.push(own);
-    let sum: usize = teams.iter().sum();
+    teams.push((own, scenario));
+    let sum: usize = teams.iter().map(|(agents, _)| agents).sum();
     let (mut played, mut start, mut stages) = (0, 0, VecDeque::new());
-    for agents in teams {
+    for (agents, scenario) in teams {
         let mut config = config.clone();
-        let observation = &mut config.environment.observation;
-        if agents < own {
-            observation.landmarks = Some(observation.n_landmarks(own));
+        config.environment = scenario.options().clone();
+        if let Some(options) = algorithm.continued(&config.options, start)? {
+            config.options = options;
         }
-        config.environment.agents = agents;
-        let exploration = &mut config.cg_cmarl.exploration;
-        *exploration = exploration.after(start);
         played += agents;
-        let end = config.training.total_steps * played as u64 / sum as u64;
+        let total = u128::from(config.training.total_steps) * played as u128 / sum as u128;
+        let end = total as u64;
         config.training.total_steps = end;
         stages.push_back(Stage { config, n_steps: end - start });
         start = end;
     }
     Ok(stages)
-}
-
-/// Whether what one team learned is of use to another.
-fn carries_over(config: &Config) -> bool {
-    let environment = &config.environment;
-    environment.observation.kind == ObservationKind::Relative
-        && environment.graph.topology != Topology::Explicit
 }
 
 #[cfg(test)]
@@ -82,7 +69,10 @@ mod tests {
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         let stages = stages(&Config::resolve(None, &pairs).unwrap(), 350)?;
-        let of = |stage: &Stage| (stage.config.environment.agents, stage.n_steps);
+        let of = |stage: &Stage| {
+            let scenario = stage.config.scenario().unwrap();
+            (scenario.n_agents().unwrap(), stage.n_steps)
+        };
         Ok(stages.iter().map(of).collect())
     }
 
@@ -111,9 +101,12 @@ mod tests {
         let pairs = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let config = Config::resolve(None, &pairs).unwrap();
         let stages = stages(&config, 0).unwrap();
-        let whole = config.cg_cmarl.exploration;
-        assert_eq!(stages[0].config.cg_cmarl.exploration, whole);
-        let second = stages[1].config.cg_cmarl.exploration;
+        let exploration = |config: &Config| {
+            config.typed_options::<crate::algorithm::CgCmarlOptions>().unwrap().exploration
+        };
+        let whole = exploration(&config);
+        assert_eq!(exploration(&stages[0].config), whole);
+        let second = exploration(&stages[1].config);
         for step in [0, 10_000, 60_000, 90_000] {
             assert!((second.at(step) - whole.at(30_000 + step)).abs() < 1e-6, "{second:?}");
         }

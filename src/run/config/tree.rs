@@ -1,0 +1,173 @@
+//! A tree of settings: files merged into it, single values set by name.
+
+use crate::error::{Error, Result, closest};
+use toml::{Table, Value};
+
+/// Takes a group of settings out of a tree; an empty one where it is not there.
+pub(super) fn take_table(tree: &mut Table, key: &str) -> Table {
+    match tree.remove(key) {
+        Some(Value::Table(table)) => table,
+        _ => Table::new(),
+    }
+}
+
+/// Puts one tree over another, key by key.
+pub(super) fn overlay(tree: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (tree.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(given)) => overlay(inner, given),
+            _ => drop(tree.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+/// Puts a file's values over a tree; a key that the tree cannot have is an error.
+pub(super) fn merge(tree: &mut Table, file: &Table, optional: &[String]) -> Result<()> {
+    merge_below(tree, file, optional, "")
+}
+
+fn merge_below(tree: &mut Table, file: &Table, optional: &[String], path: &str) -> Result<()> {
+    for (key, value) in file {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (tree.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(given)) => {
+                merge_below(inner, given, optional, &full)?;
+            }
+            (None, _) if !optional.contains(&full) && !is_open(&full) => {
+                return Err(Error::UnknownKey {
+                    key: full.clone(),
+                    suggestion: closest(tree.keys().map(String::as_str), key),
+                });
+            }
+            (Some(before), value) => {
+                let value = convert(&full, value, before)?;
+                tree.insert(key.clone(), value);
+            }
+            (None, value) => drop(tree.insert(key.clone(), value.clone())),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a group takes keys of the task's own, such as the names of constraints.
+fn is_open(path: &str) -> bool {
+    path == "evaluation.grid" || path.starts_with("evaluation.grid.") || path.contains(".penalty.")
+}
+
+/// A file's value as the kind that stood there, where that is only a matter of writing.
+fn convert(key: &str, value: &Value, before: &Value) -> Result<Value> {
+    match (before, value) {
+        (Value::Float(_), Value::Integer(number)) => Ok(Value::Float(*number as f64)),
+        (before, value) if before.same_type(value) => Ok(value.clone()),
+        (before, value) => Err(wrong_kind(key, &value.to_string(), before)),
+    }
+}
+
+fn wrong_kind(key: &str, text: &str, before: &Value) -> Error {
+    let kind = match before {
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a group of settings",
+        Value::String(_) | Value::Datetime(_) => "a word",
+    };
+    Error::setting(key, text, format!("must be {kind}, such as {before}"))
+}
+
+/// Sets one value. A key may be a whole path or a last name; a name that stands in several places
+/// (such as `damping`, of the training and of the acting coordinator) is set in all of them.
+pub(super) fn set(tree: &mut Table, key: &str, text: &str, optional: &[String]) -> Result<()> {
+    let all = paths(tree, optional);
+    let whole = all.iter().any(|path| path == key);
+    let named = |path: &&String| *path == key || (!whole && path.ends_with(&format!(".{key}")));
+    let mut found: Vec<String> = all.iter().filter(named).cloned().collect();
+    if found.is_empty() {
+        found.extend(open_path(tree, key));
+    }
+    if found.is_empty() {
+        let names = all.iter().map(|path| path.rsplit('.').next().unwrap_or(path));
+        let wanted = key.rsplit('.').next().unwrap_or(key);
+        return Err(Error::UnknownKey { key: key.into(), suggestion: closest(names, wanted) });
+    }
+    for path in found {
+        let mut place = &mut *tree;
+        let (folders, last) = path.rsplit_once('.').unwrap_or(("", &path));
+        for folder in folders.split('.').filter(|folder| !folder.is_empty()) {
+            let entry = place.entry(folder).or_insert_with(|| Value::Table(Table::new()));
+            place = match entry {
+                Value::Table(inner) => inner,
+                _ => return Err(Error::setting(key, text, "is not a group of settings")),
+            };
+        }
+        let value = parse_value(key, text, place.get(last))?;
+        place.insert(last.into(), value);
+    }
+    Ok(())
+}
+
+/// Where a key such as `penalty.collision` belongs: into the group of that name.
+fn open_path(tree: &Table, key: &str) -> Option<String> {
+    let (group, name) = key.rsplit_once('.')?;
+    if group == "grid" || group == "evaluation.grid" {
+        return Some(format!("evaluation.grid.{name}"));
+    }
+    let mut groups = Vec::new();
+    walk(tree, "", &mut |path, value| {
+        if value.is_table() && (path == group || path.ends_with(&format!(".{group}"))) {
+            groups.push(path.to_owned());
+        }
+    });
+    let path = format!("{}.{name}", groups.first()?);
+    is_open(&path).then_some(path)
+}
+
+/// A value as TOML writes it; a bare word is a string. It must be of the kind that stood there.
+fn parse_value(key: &str, text: &str, before: Option<&Value>) -> Result<Value> {
+    let parsed = toml::from_str::<Table>(&format!("value = {text}"))
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| Value::String(text.into()));
+    match (before, &parsed) {
+        (Some(Value::Float(_)), Value::Integer(number)) => Ok(Value::Float(*number as f64)),
+        (Some(Value::Integer(_)), Value::Float(number))
+            if number.fract() == 0.0 && number.abs() < 1e15 =>
+        {
+            Ok(Value::Integer(*number as i64))
+        }
+        (Some(Value::Array(_)), Value::Array(_)) | (None, _) => Ok(parsed),
+        (Some(Value::Array(before)), _) => {
+            let parts = text.split(',').map(|part| parse_value(key, part.trim(), before.first()));
+            parts.collect::<Result<_>>().map(Value::Array)
+        }
+        (Some(before), parsed) if !before.same_type(parsed) => Err(wrong_kind(key, text, before)),
+        _ => Ok(parsed),
+    }
+}
+
+/// The whole path of every value, optional ones included.
+fn paths(tree: &Table, optional: &[String]) -> Vec<String> {
+    let mut all = Vec::new();
+    walk(tree, "", &mut |path, value| {
+        if !value.is_table() {
+            all.push(path.to_owned());
+        }
+    });
+    for path in optional {
+        if !all.contains(path) {
+            all.push(path.clone());
+        }
+    }
+    all
+}
+
+/// Visits every value of a tree with its whole path.
+fn walk(tree: &Table, path: &str, visit: &mut dyn FnMut(&str, &Value)) {
+    for (key, value) in tree {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        visit(&full, value);
+        if let Value::Table(inner) = value {
+            walk(inner, &full, visit);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The composition root: options become trainings, run directories become policies and fronts.
+
+mod config;
+mod curriculum;
+mod model;
+mod session;
+
+pub use config::Config;
+pub use model::{
+    Decision, Model, Played, TrainedPolicy, episodes_of, named_multipliers, play, sweep_policies,
+};
+pub use session::{End, Session, Watch};
+
+use crate::{
+    environment::Scenario,
+    episode::VectorEnvironment,
+    error::{Error, Result},
+};
+
+/// Runs `work` on exactly `threads` threads; results never depend on the number.
+pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    let pool = pool.map_err(|error| Error::setting("threads", threads, error.to_string()))?;
+    Ok(pool.install(work))
+}
+
+/// Environments of one kind side by side.
+pub fn vectorise(scenario: &Scenario, n: usize) -> Result<VectorEnvironment> {
+    let environments = (0..n.max(1)).map(|_| scenario.build()).collect::<Result<Vec<_>>>()?;
+    Ok(VectorEnvironment::new(environments))
+}

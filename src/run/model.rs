@@ -1,0 +1,347 @@
+//! A trained run, ready to play: one policy for every trade-off, scores, fronts, single decisions.
+
+use super::{Config, session::read_config, vectorise};
+use crate::{
+    algorithm::{
+        CgCmarlOptions, OperatingPoint, TrainedModel, cg_cmarl::CgCmarlModel, multiplier_label,
+    },
+    checkpoint::Checkpoint,
+    coordination::{Coordination, FactorTables},
+    environment::{Batch, Environment, Policy, Scenario, Spec},
+    episode::{Acting, Controller, Summary},
+    error::{Error, Result},
+    evaluation::{
+        EvaluationOptions, Front, Measures, Named, RandomPolicy, Score, front::RANDOM, grid,
+        play_episodes,
+    },
+    graph::{CoordinationGraph, JointAction},
+    run_dir::RunDir,
+};
+use std::{path::Path, sync::Arc};
+
+/// Environments side by side in an evaluation.
+const EVALUATION_WIDTH: usize = 250;
+
+/// A trained run, ready to play.
+///
+/// ```no_run
+/// # fn main() -> cgcmarl::Result<()> {
+/// let model = cgcmarl::Model::open("models/simple_spread_3".as_ref())?;
+/// let mut policy = model.policy(0.5)?;
+/// let state = vec![0.0; policy.spec().state_width];
+/// let joint_action = policy.act(&state)?;
+/// # assert_eq!(joint_action.len(), 3); Ok(()) }
+/// ```
+pub struct Model {
+    /// The resolved configuration it was trained with.
+    pub config: Config,
+    /// Where it lives.
+    pub run: RunDir,
+    /// Environment steps it was trained for.
+    pub steps: u64,
+    weights: Checkpoint<'static>,
+}
+
+impl Model {
+    /// Opens a run directory. What the shape of its network depends on is fixed here, so that it
+    /// fits teams of other sizes.
+    pub fn open(path: &Path) -> Result<Self> {
+        let run = RunDir::open(path)?;
+        let mut config = read_config(&run)?;
+        let scenario = config.scenario()?;
+        if let Ok(fixed) = scenario.with_agents(scenario.n_agents()?) {
+            config.environment = fixed.options().clone();
+        }
+        let weights = run.load_model()?;
+        Ok(Self { config, run, steps: weights.step, weights })
+    }
+
+    /// The scenario it was trained in.
+    pub fn scenario(&self) -> Result<Scenario> {
+        self.config.scenario()
+    }
+
+    /// What was trained, for a scenario of the same task (its team may differ where the
+    /// observation allows).
+    pub fn trained(&self, scenario: &Scenario) -> Result<Box<dyn TrainedModel>> {
+        let environment = scenario.build()?;
+        let algorithm = self.config.algorithm()?;
+        algorithm
+            .model(&self.config.options, environment.view(), &self.weights)
+            .map_err(|error| self.explain(scenario, error))
+    }
+
+    /// The policy at one multiplier for all constraints; a baseline plays at its own trade-off.
+    pub fn policy(&self, multiplier: f32) -> Result<TrainedPolicy> {
+        let n = self.scenario()?.spec()?.n_constraints();
+        self.policy_with(&vec![multiplier; n])
+    }
+
+    /// The policy at one multiplier per constraint.
+    pub fn policy_with(&self, multipliers: &[f32]) -> Result<TrainedPolicy> {
+        let scenario = self.scenario()?;
+        let environment: Arc<dyn Environment> = Arc::from(scenario.build()?);
+        let policy = self.trained(&scenario)?.policy(multipliers);
+        Ok(TrainedPolicy { environment, policy, actions: vec![JointAction::new()] })
+    }
+
+    /// The policies of every point of a sweep, or the one of a baseline.
+    pub fn operating_points(
+        &self,
+        scenario: &Scenario,
+        multipliers: &[Vec<f32>],
+    ) -> Result<Vec<OperatingPoint>> {
+        let trained = self.trained(scenario)?;
+        if !trained.has_multipliers() {
+            let (label, policy) = (trained.label(), trained.policy(&[]));
+            return Ok(vec![OperatingPoint { label, multipliers: vec![], policy }]);
+        }
+        let names = scenario.spec()?.constraint_names();
+        let point = |multipliers: &Vec<f32>| OperatingPoint {
+            label: multiplier_label(&names, multipliers),
+            policy: trained.policy(multipliers),
+            multipliers: multipliers.clone(),
+        };
+        Ok(multipliers.iter().map(point).collect())
+    }
+
+    /// Takes over how a changed configuration acts; what was trained stays.
+    pub fn act_as(&mut self, config: &Config) {
+        self.config.options.clone_from(&config.options);
+    }
+
+    /// Whether it plays at any multiplier; a baseline has the one trade-off it was trained with.
+    pub fn has_multipliers(&self) -> Result<bool> {
+        Ok(self.trained(&self.scenario()?)?.has_multipliers())
+    }
+
+    /// What CG-CMARL trained, for those who look into its tables.
+    pub fn cg_cmarl(&self, scenario: &Scenario) -> Result<CgCmarlModel> {
+        if self.config.algorithm != "cg_cmarl" {
+            return Err(Error::Refused(format!(
+                "{}: trained with {}; only a cg_cmarl run has tables to look into",
+                self.run.path().display(),
+                self.config.algorithm
+            )));
+        }
+        let options: CgCmarlOptions = self.config.typed_options()?;
+        let environment = scenario.build()?;
+        CgCmarlModel::load(&options, environment.view(), &self.weights)
+            .map_err(|error| self.explain(scenario, error))
+    }
+
+    /// Weights that do not fit another team are a matter of the team.
+    fn explain(&self, scenario: &Scenario, error: Error) -> Error {
+        let own = self.scenario().and_then(|scenario| scenario.n_agents()).unwrap_or_default();
+        let asked = scenario.n_agents().unwrap_or_default();
+        if own == asked {
+            return error;
+        }
+        let reason = format!(
+            "this model was trained with {own} agents and its observation does not carry over: {error}"
+        );
+        Error::setting("agents", asked, reason)
+    }
+
+    /// One decision of one evaluation episode: its graph, its tables and what the policy does.
+    pub fn decision(
+        &self,
+        scenario: &Scenario,
+        start_seed: u64,
+        multipliers: &[f32],
+        (episode, step): (u64, usize),
+    ) -> Result<Decision> {
+        let model = self.cg_cmarl(scenario)?;
+        let mut played = Played::start(scenario, start_seed, episode)?;
+        let horizon = played.spec().horizon;
+        let mut policy = model.policy_with(multipliers.to_vec());
+        for _ in 0..step {
+            if !played.step(&mut Acting(&mut policy)) {
+                let reason = format!("an episode has {horizon} steps at the most");
+                return Err(Error::setting("decision", step, reason));
+            }
+        }
+        let mut action = JointAction::new();
+        let environment = played.environment();
+        let (graph, tables, answer) =
+            policy.decide(environment.view(), &played.state(), &mut action);
+        let (graph, tables) = (graph.clone(), tables.clone());
+        Ok(Decision { graph, tables, action, answer })
+    }
+
+    /// Scores every operating point on the same start states, with the random policy and the task's
+    /// references.
+    pub fn sweep(
+        &self,
+        scenario: &Scenario,
+        options: &EvaluationOptions,
+        done: &mut dyn FnMut(&Score),
+    ) -> Result<Front> {
+        let points = grid(options, &scenario.spec()?)?;
+        let points = self.operating_points(scenario, &points)?;
+        sweep_policies(scenario, &self.config.algorithm, options, points, done)
+    }
+}
+
+/// Scores policies on the same start states, with the random policy and the task's references.
+pub fn sweep_policies(
+    scenario: &Scenario,
+    algorithm: &str,
+    options: &EvaluationOptions,
+    points: Vec<OperatingPoint>,
+    done: &mut dyn FnMut(&Score),
+) -> Result<Front> {
+    let spec = scenario.spec()?;
+    let mut references = Vec::new();
+    for mut reference in scenario.references()? {
+        let mut acting = Acting(reference.policy.as_mut());
+        references.push(play(scenario, options, &reference.name, Named::default(), &mut acting)?);
+    }
+    let mut random = RandomPolicy::default();
+    references.push(play(scenario, options, RANDOM, Named::default(), &mut random)?);
+    let mut scores = Vec::new();
+    for mut point in points {
+        let multipliers = named_multipliers(&spec, &point.multipliers);
+        let mut acting = Acting(point.policy.as_mut());
+        scores.push(play(scenario, options, &point.label, multipliers, &mut acting)?);
+        scores.last().into_iter().for_each(&mut *done);
+    }
+    Ok(Front::new(
+        (scenario.name(), algorithm),
+        spec.n_agents(),
+        Measures::of(&spec),
+        scores,
+        references,
+        scenario.card()?,
+    ))
+}
+
+/// Multipliers by the names of their constraints; through text, so that 0.05 stays 0.05 in double
+/// precision.
+pub fn named_multipliers(spec: &Spec, multipliers: &[f32]) -> Named<f64> {
+    let double = |m: &f32| m.to_string().parse().unwrap_or(f64::from(*m));
+    let names = spec.constraint_names().into_iter();
+    names.zip(multipliers.iter().map(double)).collect()
+}
+
+/// The score of one policy.
+pub fn play(
+    scenario: &Scenario,
+    options: &EvaluationOptions,
+    label: &str,
+    multipliers: Named<f64>,
+    controller: &mut dyn Controller,
+) -> Result<Score> {
+    let episodes = episodes_of(scenario, options, controller)?;
+    Ok(Score::of_episodes(label, multipliers, &scenario.spec()?.reported(), &episodes))
+}
+
+/// The episodes of one policy.
+pub fn episodes_of(
+    scenario: &Scenario,
+    options: &EvaluationOptions,
+    controller: &mut dyn Controller,
+) -> Result<Vec<Summary>> {
+    if options.episodes == 0 {
+        return Err(Error::setting("episodes", 0, "must be positive"));
+    }
+    let mut environments = vectorise(scenario, options.episodes.min(EVALUATION_WIDTH))?;
+    let episodes = 0..options.episodes as u64;
+    Ok(play_episodes(&mut environments, controller, episodes, options.start_seed))
+}
+
+/// A frozen policy with all it needs to act: the whole of deployment.
+pub struct TrainedPolicy {
+    environment: Arc<dyn Environment>,
+    policy: Box<dyn Policy>,
+    actions: Vec<JointAction>,
+}
+
+impl TrainedPolicy {
+    /// Sizes, measures and names of the environment it acts in.
+    pub fn spec(&self) -> &Spec {
+        self.environment.view().spec()
+    }
+
+    /// The joint action for a state row: one action per agent.
+    pub fn act(&mut self, state: &[f32]) -> Result<&[usize]> {
+        let width = self.spec().state_width;
+        if state.len() != width {
+            let reason = format!("a state has {width} numbers");
+            return Err(Error::setting("state", format!("{} numbers", state.len()), reason));
+        }
+        let Self { environment, policy, actions } = self;
+        let batch = Batch { view: environment.view(), states: state, slots: &[0] };
+        policy.act(batch, actions);
+        Ok(&actions[0])
+    }
+}
+
+impl Clone for TrainedPolicy {
+    fn clone(&self) -> Self {
+        Self {
+            environment: Arc::clone(&self.environment),
+            policy: self.policy.boxed_clone(),
+            actions: vec![JointAction::new()],
+        }
+    }
+}
+
+/// One decision, laid open.
+pub struct Decision {
+    /// Who coordinates with whom.
+    pub graph: CoordinationGraph,
+    /// The augmented tables.
+    pub tables: FactorTables,
+    /// The joint action that was chosen.
+    pub action: JointAction,
+    /// What the coordinator says about it.
+    pub answer: Coordination,
+}
+
+/// One evaluation episode that is played step by step, to be looked at in between.
+pub struct Played {
+    environments: crate::episode::VectorEnvironment,
+}
+
+impl Played {
+    /// The start of an evaluation episode.
+    pub fn start(scenario: &Scenario, start_seed: u64, episode: u64) -> Result<Self> {
+        let mut environments = vectorise(scenario, 1)?;
+        let streams = crate::evaluation::evaluation_streams(start_seed, episode);
+        environments.start(&mut RandomPolicy::default(), streams, 1);
+        Ok(Self { environments })
+    }
+
+    /// Lets a controller act once; tells whether the episode goes on.
+    pub fn step(&mut self, controller: &mut dyn Controller) -> bool {
+        self.environments.is_running() && self.environments.step(controller)
+    }
+
+    /// The environment as it is now.
+    pub fn environment(&self) -> &dyn Environment {
+        self.environments.environment(0)
+    }
+
+    /// Sizes, measures and names.
+    pub fn spec(&self) -> &Spec {
+        self.environments.spec()
+    }
+
+    /// The present state.
+    pub fn state(&self) -> Vec<f32> {
+        let mut state = vec![0.0; self.spec().state_width];
+        self.environment().write_state(&mut state);
+        state
+    }
+
+    /// What the last step brought.
+    pub fn outcome(&self) -> &crate::environment::Outcome {
+        self.environments.outcome()
+    }
+
+    /// Goes on from a snapshot of the same environment.
+    pub fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
+        self.environments.restore(snapshot)
+    }
+}

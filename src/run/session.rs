@@ -1,0 +1,160 @@
+//! A training tied to its run directory: started, stopped, resumed.
+
+use super::{
+    Config,
+    curriculum::{Stage, stages},
+    vectorise,
+};
+use crate::{
+    algorithm::Start,
+    checkpoint::{Checkpoint, Values},
+    error::{Error, Result},
+    rng::Streams,
+    run_dir::{Manifest, RunDir, RunWriter},
+    training::Training,
+};
+use serde_json::Value;
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
+
+/// Follows a training from outside, and may ask it to stop.
+pub trait Watch {
+    /// A round is over.
+    fn round(&mut self, steps: u64, line: Option<&Value>);
+    /// Whether to save and stop now.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All steps are done.
+    Finished,
+    /// It was asked to stop; everything is saved.
+    Stopped,
+}
+
+/// A training tied to its run directory.
+pub struct Session {
+    training: Training,
+    /// Trainings still to come, the next one first.
+    stages: VecDeque<Stage>,
+    writer: RunWriter,
+    /// The resolved configuration.
+    pub config: Config,
+}
+
+impl Session {
+    /// Starts a run in a new directory.
+    pub fn start(config: Config, out: Option<&Path>, root: &Path) -> Result<Self> {
+        let mut stages = stages(&config, 0)?;
+        let mut training = next_training(&mut stages)?;
+        if let Some(path) = &config.start_from {
+            let start = RunDir::open(path)?.load_model()?;
+            training.learner_mut().load_model(&start)?;
+        }
+        let path = out.map_or_else(|| default_place(root, &config), |path| Ok(path.into()))?;
+        let card = config.scenario()?.card()?;
+        let manifest = Manifest::new(&config.task, &config.algorithm, config.seed, card);
+        let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
+        writer.save_checkpoint(&mut training.save())?;
+        Ok(Self { training, stages, writer, config })
+    }
+
+    /// Takes a run up at its newest checkpoint.
+    pub fn resume(path: &Path) -> Result<Self> {
+        let run = RunDir::open(path)?;
+        let config = read_config(&run)?;
+        let checkpoint = run.load_latest()?;
+        let mut stages = stages(&config, checkpoint.step)?;
+        let mut training = next_training(&mut stages)?;
+        // The logs are cut back only once the checkpoint is known to fit.
+        training.load(&checkpoint)?;
+        let (writer, _) = RunWriter::resume(path)?;
+        Ok(Self { training, stages, writer, config })
+    }
+
+    /// The run as readers see it.
+    pub fn run_dir(&self) -> &RunDir {
+        self.writer.run()
+    }
+
+    /// Environment steps so far.
+    pub fn steps(&self) -> u64 {
+        self.training.steps()
+    }
+
+    /// Trains to the end, or until asked to stop.
+    pub fn run(&mut self, watch: &mut dyn Watch) -> Result<End> {
+        while !self.training.finished() {
+            let round = self.training.round()?;
+            if let Some(line) = &round.line {
+                self.writer.append_metrics(line)?;
+            }
+            watch.round(self.training.steps(), round.line.as_ref());
+            let stop = watch.stop();
+            if round.finished && !self.stages.is_empty() {
+                let mut larger = next_training(&mut self.stages)?;
+                larger.follow(&self.training)?;
+                self.training = larger;
+            }
+            if round.checkpoint || stop {
+                let mut checkpoint = self.training.save();
+                refuse_diverged(&checkpoint)?;
+                self.writer.save_checkpoint(&mut checkpoint)?;
+            }
+            if stop && !self.training.finished() {
+                return Ok(End::Stopped);
+            }
+        }
+        self.writer.run().save_model(&self.training.model())?;
+        self.writer.run().write_curves()?;
+        Ok(End::Finished)
+    }
+}
+
+/// A loss is checked before its update only, so the last update of a round is checked here.
+fn refuse_diverged(checkpoint: &Checkpoint) -> Result<()> {
+    for tensor in checkpoint.tensors() {
+        let Values::F32(values) = &tensor.values else { continue };
+        if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
+            return Err(Error::Diverged {
+                step: checkpoint.step,
+                what: tensor.name.clone(),
+                value,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn default_place(root: &Path, config: &Config) -> Result<PathBuf> {
+    let task = format!("{}_{}", config.task, config.scenario()?.n_agents()?);
+    Ok(RunDir::place(root, &task, &config.algorithm, config.seed))
+}
+
+/// The configuration of a run.
+pub(super) fn read_config(run: &RunDir) -> Result<Config> {
+    Config::parse(&run.config()?)
+        .map_err(|message| Error::format(run.path().join("config.toml"), None, message))
+}
+
+/// The training of the first of the stages.
+fn next_training(stages: &mut VecDeque<Stage>) -> Result<Training> {
+    let Some(Stage { config, n_steps }) = stages.pop_front() else {
+        return Err(Error::Refused("there is nothing left to train".into()));
+    };
+    let environments = vectorise(&config.scenario()?, config.training.environments)?;
+    let start = Start {
+        view: environments.view(),
+        n_environments: environments.len(),
+        total_steps: n_steps,
+        streams: Streams::new(config.seed),
+    };
+    let learner = config.algorithm()?.learner(&config.options, start)?;
+    Ok(Training::new(&config.training, environments, learner, config.seed))
+}

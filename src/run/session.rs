@@ -3,6 +3,7 @@
 use super::{
     Config,
     curriculum::{Stage, stages},
+    limits,
     vectorise,
 };
 use crate::{
@@ -51,6 +52,7 @@ pub struct Session {
 impl Session {
     /// Starts a run in a new directory.
     pub fn start(config: Config, out: Option<&Path>, root: &Path) -> Result<Self> {
+        limits::check(&config)?;
         let mut stages = stages(&config, 0)?;
         let mut training = next_training(&mut stages)?;
         if let Some(path) = &config.start_from {

@@ -23,7 +23,7 @@ pub use targets::{
 pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
 
 use super::{
-    Algorithm, Learner, Start, TrainedModel,
+    Algorithm, Learner, Need, Start, TrainedModel,
     weights::{load_weights, save_weights},
 };
 use crate::{
@@ -72,6 +72,10 @@ impl Algorithm for CgCmarlAlgorithm {
             "paper" => options::to_the_letter(),
             _ => Table::new(),
         }
+    }
+
+    fn memory(&self, options: &CgCmarlOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        options::memory(options, spec, n_environments)
     }
 
     fn learner(&self, options: &CgCmarlOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {

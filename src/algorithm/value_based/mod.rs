@@ -17,8 +17,9 @@ pub use agent_network::{AgentNetwork, AgentNetworkOptions};
 pub use joint_batch::JointBatch;
 
 use super::{
-    Algorithm, Learner, Start, TrainedModel,
+    Algorithm, Learner, Need, Start, TrainedModel,
     cg_cmarl::polyak,
+    memory,
     on_policy::clip_gradient,
     weights::{load_weights, save_weights},
 };
@@ -26,7 +27,7 @@ use crate::{
     checkpoint::Checkpoint,
     environment::{Batch, Policy, Spec, View},
     episode::{Controller, Summary, Transition},
-    error::{Error, Result},
+    error::{Error, Result, count, positive, within},
     graph::JointAction,
     nn::{Adam, AdamOptions, Gradient, Layout},
     replay::Replay,
@@ -92,29 +93,18 @@ impl Default for QLearningOptions {
 
 impl QLearningOptions {
     fn check(&self) -> Result<()> {
-        let positive = "must be positive";
-        let Self { gamma, lr, batch_size, steps_per_update, polyak_tau, average_rate, .. } = *self;
-        let Self { max_grad_norm, .. } = *self;
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
+        if !(0.0..1.0).contains(&self.gamma) {
+            return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
         }
-        for (key, number) in [("lr", lr), ("max_grad_norm", max_grad_norm)] {
-            if !(number > 0.0 && number.is_finite()) {
-                return Err(Error::setting(key, number, positive));
-            }
-        }
-        if batch_size == 0 {
-            return Err(Error::setting("batch_size", batch_size, positive));
-        }
-        if steps_per_update.is_nan() || steps_per_update <= 0.0 {
-            return Err(Error::setting("steps_per_update", steps_per_update, positive));
-        }
-        for (key, share) in [("polyak_tau", polyak_tau), ("average_rate", average_rate)] {
-            if !(share > 0.0 && share <= 1.0) {
-                return Err(Error::setting(key, share, "must be above 0 and at most 1"));
-            }
-        }
-        Ok(())
+        positive("lr", self.lr, 10.0)?;
+        within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
+        count("batch_size", self.batch_size as u64, 1..=u64::MAX)?;
+        count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;
+        within("steps_per_update", self.steps_per_update, 0.01..=1e9)?;
+        positive("polyak_tau", self.polyak_tau, 1.0)?;
+        positive("average_rate", self.average_rate, 1.0)?;
+        positive("max_grad_norm", self.max_grad_norm, 1e30)?;
+        self.adam.check()
     }
 }
 
@@ -177,6 +167,8 @@ pub trait ValueBased: Send + Sync + 'static {
     /// Whether its batches are counted in pairs of agents.
     const PAIRS: bool = false;
 
+    /// Parameters, and numbers that one state takes on its way through, by the setting that causes them.
+    fn sizes(options: &Self::Options, spec: &Spec) -> Vec<(&'static str, f64, f64)>;
     /// Its value for an environment, with every buffer it needs.
     fn value(options: &Self::Options, spec: &Spec) -> Result<Box<dyn JointValue>>;
     /// How it learns and explores.
@@ -192,6 +184,21 @@ impl<V: ValueBased> Algorithm for V {
 
     fn recipe(&self, n_agents: usize) -> Table {
         usual_recipe(V::NAME, n_agents, V::PAIRS)
+    }
+
+    fn memory(&self, options: &V::Options, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        let (learning, _) = V::learning(options);
+        let sizes = V::sizes(options, spec);
+        let per_state: f64 = sizes.iter().map(|(_, _, state)| state).sum();
+        let batch = learning.batch_size as f64 * (per_state + 2.0 * spec.state_width as f64);
+        let rows = memory::replay(spec, learning.buffer_size as f64, spec.n_agents() as f64);
+        let mut needs = vec![
+            Need::numbers("buffer_size", rows),
+            Need::numbers("batch_size", batch),
+            Need::numbers("environments", n_environments as f64 * per_state),
+        ];
+        needs.extend(sizes.iter().map(|(key, count, _)| Need::parameters(key, *count)));
+        needs
     }
 
     fn learner(&self, options: &V::Options, start: Start<'_>) -> Result<Box<dyn Learner>> {
@@ -249,6 +256,7 @@ impl QLearner {
         start: Start<'_>,
     ) -> Result<Self> {
         learning.check()?;
+        exploration.check("exploration", 1.0)?;
         let Start { view, total_steps, streams, .. } = start;
         let spec = view.spec();
         let online = value.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));

@@ -6,13 +6,15 @@ use super::{
 };
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec},
-    error::{Error, Result},
+    error::{Error, Result, count, positive},
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
 use serde::{Deserialize, Serialize};
 
 /// Forces along one axis of the grid of actions.
 pub const GRID: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
+/// Most steps of an episode.
+const MAX_HORIZON: u64 = 100_000;
 /// Most agents that are accepted.
 const MAX_AGENTS: usize = 1000;
 
@@ -173,26 +175,18 @@ impl SimpleSpreadOptions {
     }
 
     pub(super) fn validate(&self) -> Result<()> {
-        let positive = |key: &str, value: Option<f64>| match value {
-            Some(v) if !(v.is_finite() && v > 0.0) => {
-                Err(Error::setting(key, v, "must be a positive number"))
-            }
-            _ => Ok(()),
-        };
         if !(2..=MAX_AGENTS).contains(&self.agents) {
             let reason = format!("a team has 2 to {MAX_AGENTS} agents");
             return Err(Error::setting("agents", self.agents, reason));
         }
-        positive("radius", self.radius)?;
-        positive("cost_distance", self.cost_distance)?;
-        if self.horizon == 0 {
-            return Err(Error::setting("horizon", 0, "an episode has at least one step"));
-        }
+        self.radius.map_or(Ok(()), |radius| positive("radius", radius, 10.0))?;
+        self.cost_distance.map_or(Ok(()), |far| positive("cost_distance", far, 100.0))?;
+        count("horizon", self.horizon as u64, 1..=MAX_HORIZON)?;
         if let Some(ratio) = self.local_ratio.filter(|ratio| !(0.0..=1.0).contains(ratio)) {
             return Err(Error::setting("local_ratio", ratio, "must be from 0 to 1"));
         }
-        if self.observation.landmarks == Some(0) {
-            return Err(Error::setting("landmarks", 0, "a region sees at least one landmark"));
+        if let Some(landmarks) = self.observation.landmarks {
+            count("landmarks", landmarks as u64, 1..=MAX_AGENTS as u64)?;
         }
         let repeats = |(i, c): (usize, &Cost)| self.constraints[..i].contains(c);
         if self.constraints.is_empty() || self.constraints.iter().enumerate().any(repeats) {

@@ -45,6 +45,7 @@ impl Task for SimpleSpreadTask {
             ("observation.kind", "what a region sees: `relative` or `paper`"),
             ("observation.landmarks", "nearest landmarks a relative row shows; all up to 5"),
             ("observation.occupancy", "whether it shows how near others are to each landmark"),
+            ("observation.occupancy_velocities", "whether those others are seen 0.2 s ahead"),
             ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
             ("graph.k", "neighbours of each agent in `k_nearest`"),
             ("graph.regions", "the regions of `explicit`"),

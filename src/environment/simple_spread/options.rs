@@ -43,7 +43,7 @@ pub struct SimpleSpreadOptions {
     pub actions: Option<ActionSet>,
     /// What is paid for, in the order of every per-constraint array.
     pub constraints: Vec<Cost>,
-    /// Agents closer than this pay the collision cost. 0.2 up to 4 agents, 2.4·radius above.
+    /// Agents closer than this pay the collision cost. 2.4·radius, and at least 0.2 up to 4 agents.
     pub cost_distance: Option<f64>,
     /// How the task reward reaches the regions.
     pub reward: RewardRule,
@@ -163,7 +163,9 @@ impl SimpleSpreadOptions {
         let scale = (4.0 / self.agents.max(4) as f64).sqrt();
         let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
         let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
-        let cost_distance = if self.agents <= 4 { 0.2 } else { 2.4 * radius };
+        // What is paid for begins before what collides, whatever the radius.
+        let cost_distance =
+            if self.agents <= 4 { f64::max(0.2, 2.4 * radius) } else { 2.4 * radius };
         let mut resolved = self.clone();
         resolved.radius = Some(radius);
         resolved.contact = Some(self.contact.unwrap_or(!paper));

@@ -40,7 +40,8 @@ fn check_memory(config: &Config, spec: &Spec) -> Result<()> {
     let share = |need: &Need| format!("{} {:.1}", need.key, need.bytes / GIB);
     let shares: Vec<_> = needs.iter().filter(|n| n.bytes > 0.01 * total).map(share).collect();
     let reason = format!(
-        "training would need about {:.1} GiB ({}), more than memory_limit={limit}",
+        "training {} agents would need about {:.1} GiB ({}), more than memory_limit={limit}",
+        spec.n_agents(),
         total / GIB,
         shares.join(", ")
     );

@@ -139,7 +139,7 @@ impl SimpleSpread {
 
     fn write_costs(&self, action: &[usize], outcome: &mut Outcome) {
         let energy = |agent: usize| reward::energy(self.vectors[action[agent]]) as f32;
-        let share = |agent: &usize| energy(*agent) / self.graph.seats_of(*agent).len() as f32;
+        let share = |agent: &usize| energy(*agent) / self.graph.memberships_of(*agent).len() as f32;
         let Outcome { region_costs, agent_costs, .. } = outcome;
         let width = self.options.constraints.len();
         region_costs.resize(self.graph.n_regions() * width, 0.0);

@@ -147,7 +147,7 @@ impl Closeness {
                     continue;
                 }
                 let shared = || {
-                    let regions = graph.seats_of(a).iter().map(|seat| seat.region);
+                    let regions = graph.memberships_of(a).iter().map(|member| member.region);
                     regions.filter(|&region| graph.region(region).contains(&b))
                 };
                 let n_shared = shared().count();
@@ -174,13 +174,13 @@ pub fn charge_agent(
     cost: f32,
     charge: &mut impl FnMut(usize, f32),
 ) {
-    let regions = graph.seats_of(agent);
+    let regions = graph.memberships_of(agent);
     if regions.is_empty() {
         let n = graph.n_regions();
         return (0..n).for_each(|region| charge(region, cost / n as f32));
     }
     let share = cost / regions.len() as f32;
-    regions.iter().for_each(|seat| charge(seat.region, share));
+    regions.iter().for_each(|member| charge(member.region, share));
 }
 
 /// Energy |u|² of one agent's action.

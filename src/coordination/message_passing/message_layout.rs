@@ -1,13 +1,13 @@
 //! Where the padded rows of a factor graph lie in flat buffers.
 
-use super::FactorTables;
 use super::kernel::{Chunk, LANES, chunks_of};
-use super::rows::Rows;
+use super::padded_rows::PaddedRows;
+use crate::coordination::FactorTables;
 use crate::graph::CoordinationGraph;
 
 /// Positions, in chunks, of every agent's row, every region's table and every message.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Layout {
+pub(crate) struct MessageLayout {
     /// Actions of each agent.
     pub n_actions: Vec<usize>,
     /// First chunk of each agent's row, and the end.
@@ -15,7 +15,7 @@ pub(crate) struct Layout {
     /// First chunk of each region's table, and the end.
     pub table_starts: Vec<usize>,
     /// First chunk of each pair's turned table, and the end; other regions have none.
-    pub turned_starts: Vec<usize>,
+    pub transposed_starts: Vec<usize>,
     /// First place of each region, and the end; a place is one seat of an agent in a region.
     pub region_places: Vec<usize>,
     /// Agent of each place.
@@ -30,13 +30,13 @@ pub(crate) struct Layout {
     pub message_starts: Vec<usize>,
 }
 
-impl Layout {
+impl MessageLayout {
     /// Takes the shape of a graph; allocates nothing once its buffers have grown.
     pub(crate) fn fit(&mut self, graph: &CoordinationGraph, n_actions: &[usize]) {
         for starts in [
             &mut self.agent_starts,
             &mut self.table_starts,
-            &mut self.turned_starts,
+            &mut self.transposed_starts,
             &mut self.message_starts,
         ] {
             starts.clear();
@@ -81,7 +81,7 @@ impl Layout {
         self.n_actions.clone_from(&other.n_actions);
         self.agent_starts.clone_from(&other.agent_starts);
         self.table_starts.clone_from(&other.table_starts);
-        self.turned_starts.clone_from(&other.turned_starts);
+        self.transposed_starts.clone_from(&other.transposed_starts);
         self.region_places.clone_from(&other.region_places);
         self.members.clone_from(&other.members);
         self.member_actions.clone_from(&other.member_actions);
@@ -105,11 +105,12 @@ impl Layout {
         self.region_places.push(self.members.len());
         self.message_starts.push(self.message_starts[self.message_starts.len() - 1] + offset);
         self.table_starts.push(self.table_starts[self.table_starts.len() - 1] + rows);
-        let turned = match *members {
+        let transposed = match *members {
             [first, second] => self.n_actions[second] * chunks_of(self.n_actions[first]),
             _ => 0,
         };
-        self.turned_starts.push(self.turned_starts[self.turned_starts.len() - 1] + turned);
+        self.transposed_starts
+            .push(self.transposed_starts[self.transposed_starts.len() - 1] + transposed);
     }
 
     fn push_strides(&mut self, members: &[usize]) {
@@ -155,25 +156,24 @@ impl Layout {
         self.message_starts[region]..self.message_starts[region + 1]
     }
 
-    /// The chunks of the rows of two agents.
-    #[inline(always)]
-    pub(crate) fn widths(&self, i: usize, j: usize) -> [usize; 2] {
-        [self.agent(i).len(), self.agent(j).len()]
-    }
-
     /// Whether a region joins two agents.
     #[inline]
     pub(crate) fn is_pair(&self, region: usize) -> bool {
         self.region_places[region + 1] - self.region_places[region] == 2
     }
 
+    /// Chunks of the widest agent's row.
+    pub(crate) fn widest_agent(&self) -> usize {
+        self.n_actions.iter().map(|&n| chunks_of(n)).max().unwrap_or(0)
+    }
+
     /// Chunks of the widest region's messages.
-    pub(crate) fn widest(&self) -> usize {
+    pub(crate) fn widest_region(&self) -> usize {
         self.message_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
     /// Copies utilities into rows padded with minus infinity.
-    pub(crate) fn load_agents(&self, tables: &FactorTables, padded: &mut Rows) {
+    pub(crate) fn load_agents(&self, tables: &FactorTables, padded: &mut PaddedRows) {
         fit(padded, self.agent_starts[self.n_agents()]);
         for agent in 0..self.n_agents() {
             let row = tables.agent(agent);
@@ -182,7 +182,7 @@ impl Layout {
     }
 
     /// Copies tables into padded rows.
-    pub(crate) fn load_regions(&self, tables: &FactorTables, padded: &mut Rows) {
+    pub(crate) fn load_regions(&self, tables: &FactorTables, padded: &mut PaddedRows) {
         fit(padded, self.table_starts[self.n_regions()]);
         let padded = &mut **padded;
         for region in 0..self.n_regions() {
@@ -192,18 +192,19 @@ impl Layout {
     }
 
     /// Copies the tables of pairs into padded columns.
-    pub(crate) fn load_turned(&self, tables: &FactorTables, padded: &mut Rows) {
-        fit(padded, self.turned_starts[self.n_regions()]);
+    pub(crate) fn load_transposed(&self, tables: &FactorTables, padded: &mut PaddedRows) {
+        fit(padded, self.transposed_starts[self.n_regions()]);
         let padded = &mut **padded;
         for region in (0..self.n_regions()).filter(|&region| self.is_pair(region)) {
             let n = self.member_actions[self.region_places[region] + 1];
-            let columns = &mut padded[self.turned_starts[region]..self.turned_starts[region + 1]];
-            turn(tables.region(region), n, columns);
+            let columns =
+                &mut padded[self.transposed_starts[region]..self.transposed_starts[region + 1]];
+            transpose(tables.region(region), n, columns);
         }
     }
 }
 
-fn fit(rows: &mut Rows, n_chunks: usize) {
+fn fit(rows: &mut PaddedRows, n_chunks: usize) {
     if rows.len() != n_chunks {
         rows.fit(n_chunks, 0.0);
     }
@@ -213,7 +214,7 @@ fn fit(rows: &mut Rows, n_chunks: usize) {
 const BLOCK: usize = 4;
 
 /// Copies the columns of rows of `n` numbers into whole chunks; the rest of them is 0.
-fn turn(from: &[f32], n: usize, to: &mut [Chunk<f32>]) {
+fn transpose(from: &[f32], n: usize, to: &mut [Chunk<f32>]) {
     let (n_rows, stride) = (from.len() / n, to.len() / n * LANES);
     let to = to.as_flattened_mut();
     if n.min(n_rows) < BLOCK {

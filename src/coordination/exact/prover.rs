@@ -1,12 +1,12 @@
 //! The proven optimum: dual bounds strike out values, then elimination or branch and bound.
 
-use super::anytime::{Anytime, AnytimeOptions};
 use super::bound::Sweeps;
-use super::branch::{BranchAndBound, Limits};
+use super::branch_and_bound::{BranchAndBound, Limits};
 use super::dual::Dual;
 use super::elimination::Elimination;
-use super::model::Model;
-use super::{Coordination, Coordinator, FactorTables, Problem};
+use super::factor_model::FactorModel;
+use crate::coordination::anytime::{Anytime, AnytimeOptions};
+use crate::coordination::{Coordination, Coordinator, FactorTables, Problem};
 use crate::graph::{CoordinationGraph, JointAction};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ impl Exact {
     /// Solves a problem in the precision of its file.
     pub fn solve(&mut self, problem: &Problem, action: &mut JointAction) -> Coordination {
         self.start.coordinate(&problem.graph, &problem.tables, action);
-        prove(&Model::from_problem(problem), self.options, action)
+        prove(&FactorModel::from_problem(problem), self.options, action)
     }
 }
 
@@ -64,7 +64,7 @@ impl Coordinator for Exact {
         action: &mut JointAction,
     ) -> Coordination {
         self.start.coordinate(graph, tables, action);
-        prove(&Model::from_tables(graph, tables), self.options, action)
+        prove(&FactorModel::from_tables(graph, tables), self.options, action)
     }
 }
 
@@ -72,7 +72,7 @@ impl Coordinator for Exact {
 const MAX_WORK: usize = 1 << 25;
 
 /// Improves a joint action to the optimum of a model.
-fn prove(model: &Model, options: ExactOptions, action: &mut JointAction) -> Coordination {
+fn prove(model: &FactorModel, options: ExactOptions, action: &mut JointAction) -> Coordination {
     let deadline = Duration::try_from_secs_f64(options.time_limit)
         .ok()
         .and_then(|limit| Instant::now().checked_add(limit));
@@ -88,7 +88,7 @@ fn prove(model: &Model, options: ExactOptions, action: &mut JointAction) -> Coor
     }
     let root_bound = constant + dual.state.bound;
     let kept: Vec<Vec<usize>> =
-        (0..reduced.n_variables()).map(|v| dual.alive(v).collect()).collect();
+        (0..reduced.n_variables()).map(|v| dual.remaining(v).collect()).collect();
     reduced = reduced.restricted(&kept);
     constant += reduced.simplify();
     let mut values = vec![0; action.len()];

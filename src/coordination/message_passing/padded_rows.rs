@@ -5,13 +5,13 @@ use std::ops::{Deref, DerefMut};
 
 /// Chunks in a row, on cache lines; otherwise like a slice.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct PaddedRows {
     numbers: Vec<f32>,
     start: usize,
     n_chunks: usize,
 }
 
-impl Rows {
+impl PaddedRows {
     /// Becomes this many chunks of one value; allocates nothing once it has grown.
     pub(crate) fn fit(&mut self, n_chunks: usize, value: f32) {
         self.numbers.clear();
@@ -29,7 +29,7 @@ impl Rows {
     }
 }
 
-impl Clone for Rows {
+impl Clone for PaddedRows {
     fn clone(&self) -> Self {
         let mut rows = Self::default();
         rows.copy_from(self);
@@ -37,7 +37,7 @@ impl Clone for Rows {
     }
 }
 
-impl Deref for Rows {
+impl Deref for PaddedRows {
     type Target = [Chunk<f32>];
 
     #[inline(always)]
@@ -46,7 +46,7 @@ impl Deref for Rows {
     }
 }
 
-impl DerefMut for Rows {
+impl DerefMut for PaddedRows {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [Chunk<f32>] {
         self.numbers[self.start..][..self.n_chunks * LANES].as_chunks_mut().0
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn rows_and_their_copies_start_on_cache_lines() {
-        let mut rows = Rows::default();
+        let mut rows = PaddedRows::default();
         assert!(rows.is_empty());
         for n_chunks in [1, 7, 3, 1000] {
             rows.fit(n_chunks, 2.0);

@@ -1,6 +1,6 @@
 //! The exact answer by enumeration: the reference the others are tested against.
 
-use super::{Coordination, Coordinator, FactorTables};
+use crate::coordination::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
 
 /// Tries all joint actions. For tests and small teams.

@@ -3,11 +3,12 @@
 //! Where memory, not arithmetic, is the limit (thousands of agents), what the next pairs need is
 //! asked for while the present one is computed.
 
-use super::FactorTables;
-use super::kernel::{Chunk, LANES, apart, chunks_of, row_max};
-use super::layout::Layout;
-use super::messages::{FORBIDDEN, Messages, fill_padding};
-use super::pairs::{fetch, lanes, overrun, pair_in_place, pair_in_registers};
+use super::kernel::{Chunk, LANES, chunks_of, outlined, row_max};
+use super::message_layout::MessageLayout;
+use super::messages::{FORBIDDEN, Messages};
+use super::pair_kernel::{fetch, lanes, overrun, pair_in_place, pair_in_registers};
+use super::row_arithmetic::fill_padding;
+use crate::coordination::FactorTables;
 use pulp::Simd;
 use std::ops::Range;
 
@@ -43,12 +44,12 @@ struct Pair {
 
 /// What one round reads and writes.
 struct Round<'a> {
-    layout: &'a Layout,
+    layout: &'a MessageLayout,
     tables: &'a FactorTables,
     last_table: &'a [f32],
     beliefs: &'a [Chunk<f32>],
     next: &'a mut [Chunk<f32>],
-    to_members: &'a mut [Chunk<f32>],
+    to_agents: &'a mut [Chunk<f32>],
     heard: &'a mut [Chunk<f32>],
     fresh: &'a mut [Chunk<f32>],
 }
@@ -73,7 +74,7 @@ impl Messages {
         tables: &FactorTables,
         damping: f32,
     ) -> f32 {
-        apart(
+        outlined(
             simd,
             #[inline(always)]
             || {
@@ -84,7 +85,7 @@ impl Messages {
                     last_table: &self.last_table,
                     beliefs: &self.beliefs,
                     next: &mut self.next,
-                    to_members: &mut self.to_members,
+                    to_agents: &mut self.to_agents,
                     heard: &mut self.heard,
                     fresh: &mut self.fresh,
                 };
@@ -146,7 +147,7 @@ impl Round<'_> {
         let [first, second] = pair.rows.clone();
         let [n_first, n_second] = pair.n_actions;
         let middle = first.len();
-        let (own, other) = self.to_members[pair.start..].split_at_mut(middle);
+        let (own, other) = self.to_agents[pair.start..].split_at_mut(middle);
         let other = &mut other[..middle];
         let heard_first = heard::<S, W>(simd, &self.beliefs[first.clone()], own);
         registers_mut::<S, W>(self.heard).copy_from_slice(&heard_first);
@@ -172,7 +173,7 @@ impl Round<'_> {
         let [first, second] = pair.rows.clone();
         let [n_first, n_second] = pair.n_actions;
         let middle = first.len();
-        let (own, other) = self.to_members[pair.start..].split_at_mut(middle);
+        let (own, other) = self.to_agents[pair.start..].split_at_mut(middle);
         let other = &mut other[..second.len()];
         let (heard_first, heard_second) = self.heard.split_at_mut(middle);
         subtract(simd, &self.beliefs[first.clone()], own, heard_first);

@@ -4,9 +4,9 @@
 //! and its variables), a table per factor (its number of entries and the entries, the last variable
 //! running fastest). UAI holds factors, of which we take the logarithm; log-UAI holds payoffs.
 
-use super::FactorTables;
 use super::problem::{MAX_ENTRIES, MAX_VALUES, Problem, table_size};
 use super::tokens::Tokens;
+use crate::coordination::FactorTables;
 use crate::error::{Error, Result};
 use crate::graph::CoordinationGraph;
 use std::io::Write;

@@ -4,7 +4,7 @@
 //! cycles. Complexity: `O(iterations · Σ_R |table of R|)`.
 
 use super::messages::Messages;
-use super::{Coordination, Coordinator, FactorTables};
+use crate::coordination::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ impl MaxSum {
         let layout = &self.messages.layout;
         let place = layout.region_places[region] + slot;
         let start = layout.message_starts[region] + layout.offsets[place];
-        &self.messages.to_members[start..].as_flattened()[..layout.member_actions[place]]
+        &self.messages.to_agents[start..].as_flattened()[..layout.member_actions[place]]
     }
 
     /// The agent's utility plus every message it received in the last call, shifted so that the
@@ -84,7 +84,7 @@ impl MaxSum {
     pub fn strengths(&self) -> Vec<f32> {
         let layout = &self.messages.layout;
         let spread = |region: usize| {
-            let messages = &self.messages.to_members[layout.messages(region)];
+            let messages = &self.messages.to_agents[layout.messages(region)];
             let rows = layout.places(region).map(|place| {
                 let row = messages[layout.offsets[place]..].as_flattened();
                 let row = row[..layout.member_actions[place]].iter().filter(|m| m.is_finite());
@@ -132,7 +132,7 @@ impl pulp::WithSimd for Rounds<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> (f32, usize) {
         let MaxSum { options, messages, row } = self.solver;
-        messages.gather();
+        messages.sum_beliefs();
         let (mut residual, mut iterations) = (f32::INFINITY, 0);
         while iterations < options.msg_iterations {
             residual = messages.iterate(simd, self.tables, options.damping);

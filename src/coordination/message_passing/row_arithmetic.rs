@@ -1,12 +1,11 @@
-//! What a move changes: rows exchanged in an agent's scores, best replies along the columns of a
-//! padded table.
+//! Sums, differences and maxima of padded rows.
 
-use super::kernel::Chunk;
+use super::kernel::{Chunk, LANES};
 use pulp::Simd;
 
 /// `scores += new - old` along a stride.
 #[inline(always)]
-pub(crate) fn replace_row(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
+pub(crate) fn replace_strided(scores: &mut [f32], old: &[f32], new: &[f32], stride: usize) {
     let rows = old.iter().step_by(stride).zip(new.iter().step_by(stride));
     for (score, (&old, &new)) in scores.iter_mut().zip(rows) {
         *score += new - old;
@@ -90,4 +89,15 @@ fn columns_of_width<S: Simd, const W: usize>(
         }
     }
     best
+}
+
+/// Writes what lies behind the `n` numbers of a row; lane by lane, unlike a `fill` of unknown length.
+#[inline(always)]
+pub(crate) fn fill_padding(row: &mut [Chunk<f32>], n: usize, value: f32) {
+    let whole = row.len().saturating_sub(1) * LANES;
+    if let Some(last) = row.last_mut() {
+        for (lane, x) in last.iter_mut().enumerate() {
+            *x = if whole + lane < n { *x } else { value };
+        }
+    }
 }

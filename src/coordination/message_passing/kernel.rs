@@ -75,7 +75,7 @@ number!(f64, f64s, as_simd_f64s, as_mut_simd_f64s, splat_f64s, add_f64s, max_f64
 /// Runs a piece of work behind a call of its own: it is compiled once for each instruction set,
 /// however often it is used.
 #[inline(never)]
-pub(crate) fn apart<S: Simd, R>(simd: S, work: impl FnOnce() -> R) -> R {
+pub(crate) fn outlined<S: Simd, R>(simd: S, work: impl FnOnce() -> R) -> R {
     struct Apart<W>(W);
     impl<R, W: FnOnce() -> R> WithSimd for Apart<W> {
         type Output = R;

@@ -1,81 +1,81 @@
 //! Sequential conditional decoding: fix the agent with the largest margin, condition, repeat.
 
-use super::kernel::{apart, first_largest, largest_but};
-use super::messages::fill_padding;
-use super::replies::exchange;
-use super::rows::Rows;
-use super::view::View;
+use super::message_passing::kernel::{first_largest, largest_but, outlined};
+
+use super::message_passing::padded_rows::PaddedRows;
+use super::message_passing::row_arithmetic::{exchange, fill_padding};
+use super::padded_problem::{Assignment, PaddedProblem};
 use pulp::Simd;
 
 /// Buffers of the decoder.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Conditional {
+pub(crate) struct ConditionalDecoder {
     /// What the messages say before anyone has decided.
     start: State,
     now: State,
     decided: Vec<bool>,
 }
 
-/// What the agents hold for best.
+/// What the agents believe to be best.
 #[derive(Clone, Debug, Default)]
 struct State {
     /// Belief of each agent, in which the messages of decided regions are replaced by payoffs.
-    beliefs: Rows,
+    beliefs: PaddedRows,
     /// Each agent's best action, and how far it is ahead of the second.
     action: Vec<usize>,
     margins: Vec<f32>,
 }
 
-impl Conditional {
+impl ConditionalDecoder {
     /// Takes the beliefs of the messages.
     #[inline(always)]
-    pub(crate) fn fit<S: Simd>(&mut self, simd: S, view: View) {
-        apart(
+    pub(crate) fn fit<S: Simd>(&mut self, simd: S, problem: PaddedProblem) {
+        outlined(
             simd,
             #[inline(always)]
             || {
-                let layout = &view.messages.layout;
-                self.start.beliefs.copy_from(&view.messages.beliefs);
+                let layout = problem.layout();
+                self.start.beliefs.copy_from(&problem.messages.beliefs);
                 self.start.action.resize(layout.n_agents(), 0);
                 self.start.margins.resize(layout.n_agents(), 0.0);
                 for agent in 0..layout.n_agents() {
                     let row = &mut self.start.beliefs[layout.agent(agent)];
                     fill_padding(row, layout.n_actions[agent], f32::NEG_INFINITY);
-                    self.start.weigh(simd, view, agent);
+                    self.start.update_best(simd, problem, agent);
                 }
             },
         );
     }
 
     /// Writes the joint action that the messages lead to when agents decide one after the other,
-    /// after one that is told what to do.
+    /// beginning with one whose action is given.
     #[inline(always)]
     pub(crate) fn decode<S: Simd>(
         &mut self,
         simd: S,
-        view: View,
-        told: Option<(usize, usize)>,
+        problem: PaddedProblem,
+        first: Option<Assignment>,
         action: &mut Vec<usize>,
     ) {
-        apart(
+        outlined(
             simd,
             #[inline(always)]
             || {
-                let n = view.messages.layout.n_agents();
+                let n = problem.layout().n_agents();
                 self.now.beliefs.copy_from(&self.start.beliefs);
                 self.now.action.clone_from(&self.start.action);
                 self.now.margins.clone_from(&self.start.margins);
                 self.decided.clear();
                 self.decided.resize(n, false);
-                if let Some((agent, to)) = told {
-                    self.now.action[agent] = to;
+                if let Some(Assignment { agent, action }) = first {
+                    self.now.action[agent] = action;
                     self.decided[agent] = true;
-                    self.tell_neighbours(simd, view, agent);
+                    self.condition_neighbours(simd, problem, agent);
                 }
-                for _ in usize::from(told.is_some())..n {
+                for _ in usize::from(first.is_some())..n {
                     let Some(next) = self.surest() else { break };
                     self.decided[next] = true;
-                    self.tell_neighbours(simd, view, next);
+                    self.condition_neighbours(simd, problem, next);
                 }
                 action.clone_from(&self.now.action);
             },
@@ -94,25 +94,29 @@ impl Conditional {
 
     /// In every region where one agent is left to decide, its message gives way to the payoffs.
     #[inline(always)]
-    fn tell_neighbours<S: Simd>(&mut self, simd: S, view: View, agent: usize) {
-        let layout = &view.messages.layout;
-        for seat in view.graph.seats_of(agent) {
-            let places = layout.places(seat.region);
+    fn condition_neighbours<S: Simd>(&mut self, simd: S, problem: PaddedProblem, agent: usize) {
+        let layout = problem.layout();
+        for membership in problem.graph.memberships_of(agent) {
+            let places = layout.places(membership.region);
             let mut open = places.clone().filter(|&p| !self.decided[layout.members[p]]);
             let (Some(place), None) = (open.next(), open.next()) else { continue };
             let other = layout.members[place];
-            let start = layout.message_starts[seat.region] + layout.offsets[place];
-            let message = &view.messages.to_members[start..];
+            let start = layout.message_starts[membership.region] + layout.offsets[place];
+            let message = &problem.messages.to_agents[start..];
             let beliefs = &mut self.now.beliefs[layout.agent(other)];
-            if layout.is_pair(seat.region) && !view.messages.hard {
-                let payoffs = view.given(seat.region, 1 - seat.slot, self.now.action[agent]);
+            if layout.is_pair(membership.region) && !problem.has_forbidden() {
+                let payoffs = problem.payoffs_given(
+                    membership.region,
+                    1 - membership.slot,
+                    self.now.action[agent],
+                );
                 exchange(simd, beliefs, message, payoffs);
             } else {
                 let entry: usize = places
                     .filter(|&p| p != place)
                     .map(|p| self.now.action[layout.members[p]] * layout.strides[p])
                     .sum();
-                let table = view.messages.tables[layout.table(seat.region)].as_flattened();
+                let table = problem.table(membership.region).as_flattened();
                 let payoffs = table[entry..].iter().step_by(layout.strides[place]);
                 let beliefs = &mut beliefs.as_flattened_mut()[..layout.n_actions[other]];
                 let messages = message.as_flattened();
@@ -121,7 +125,7 @@ impl Conditional {
                     *belief += payoff - message;
                 }
             }
-            self.now.weigh(simd, view, other);
+            self.now.update_best(simd, problem, other);
         }
     }
 }
@@ -129,8 +133,8 @@ impl Conditional {
 impl State {
     /// The agent's best action and how far it is ahead of the second.
     #[inline(always)]
-    fn weigh<S: Simd>(&mut self, simd: S, view: View, agent: usize) {
-        let row = &self.beliefs[view.messages.layout.agent(agent)];
+    fn update_best<S: Simd>(&mut self, simd: S, problem: PaddedProblem, agent: usize) {
+        let row = &self.beliefs[problem.layout().agent(agent)];
         let (best, belief) = first_largest(simd, row);
         self.action[agent] = best;
         self.margins[agent] = belief - largest_but(simd, row, best);

@@ -3,11 +3,12 @@
 //! `M_{R→i}(a) = max over the others of [Q_R + Σ_k M_{k→R}]` and `M_{i→R} = Σ_{R'≠R} M_{R'→i}`,
 //! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
 
-use super::FactorTables;
-use super::kernel::{Chunk, LANES, apart, first_largest, larger, region_messages, row_max, zip};
-use super::layout::Layout;
-use super::rows::Rows;
+use super::kernel::{LANES, first_largest, larger, outlined, region_messages, row_max, zip};
+use super::message_layout::MessageLayout;
+use super::padded_rows::PaddedRows;
+use super::row_arithmetic::fill_padding;
 use crate::argmax::argmax;
+use crate::coordination::FactorTables;
 use crate::graph::CoordinationGraph;
 use pulp::Simd;
 
@@ -16,24 +17,24 @@ pub(super) const FORBIDDEN: f32 = f32::NEG_INFINITY;
 /// Messages of every region to its members, and the buffers to iterate them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Messages {
-    pub layout: Layout,
-    pub utilities: Rows,
+    pub layout: MessageLayout,
+    pub utilities: PaddedRows,
     /// Padded tables; up to date if asked for at [`Self::load`] or if `!direct`.
-    pub tables: Rows,
+    pub tables: PaddedRows,
     /// The tables of pairs by columns; up to date if asked for.
-    pub turned: Rows,
-    pub to_members: Rows,
+    pub transposed: PaddedRows,
+    pub to_agents: PaddedRows,
     /// Utility plus all finite messages, per agent and action.
-    pub beliefs: Rows,
+    pub beliefs: PaddedRows,
     /// How many messages forbid the action; only kept when some payoff is minus infinity.
-    refusals: Rows,
+    forbidden_counts: PaddedRows,
     /// The beliefs of the round that is being computed.
-    pub(super) next: Rows,
-    pub(super) heard: Rows,
-    pub(super) fresh: Rows,
+    pub(super) next: PaddedRows,
+    pub(super) heard: PaddedRows,
+    pub(super) fresh: PaddedRows,
     /// The last table of long pairs, followed by what a register may read behind it.
     pub(super) last_table: Vec<f32>,
-    pub hard: bool,
+    pub has_forbidden: bool,
     /// Every region is a pair with long rows and nothing is forbidden: tables are read in place.
     direct: bool,
 }
@@ -53,35 +54,35 @@ impl Messages {
             self.layout.fit(graph, tables.n_actions());
             self.fit();
         }
-        self.hard = tables.has_forbidden();
+        self.has_forbidden = tables.has_forbidden();
         self.layout.load_agents(tables, &mut self.utilities);
-        self.direct = !self.hard && self.layout.has_long_pairs_only();
+        self.direct = !self.has_forbidden && self.layout.has_long_pairs_only();
         if padded || !self.direct {
             self.layout.load_regions(tables, &mut self.tables);
         }
         if padded {
-            self.layout.load_turned(tables, &mut self.turned);
+            self.layout.load_transposed(tables, &mut self.transposed);
         }
         if self.direct {
             self.load_last_table(tables);
         }
         if !warm || !same {
-            self.to_members.fill([0.0; LANES]);
+            self.to_agents.fill([0.0; LANES]);
         }
-        let n_refusals = if self.hard { self.utilities.len() } else { 0 };
-        if self.refusals.len() != n_refusals {
-            self.refusals.fit(n_refusals, 0.0);
+        let n_refusals = if self.has_forbidden { self.utilities.len() } else { 0 };
+        if self.forbidden_counts.len() != n_refusals {
+            self.forbidden_counts.fit(n_refusals, 0.0);
         }
     }
 
     /// Takes the shape of the layout.
     fn fit(&mut self) {
         let n_rows = self.layout.agent_starts[self.layout.n_agents()];
-        self.to_members.fit(self.layout.message_starts[self.layout.n_regions()], 0.0);
+        self.to_agents.fit(self.layout.message_starts[self.layout.n_regions()], 0.0);
         self.beliefs.fit(n_rows, 0.0);
         self.next.fit(n_rows, 0.0);
-        self.heard.fit(self.layout.widest(), 0.0);
-        self.fresh.fit(self.layout.widest(), FORBIDDEN);
+        self.heard.fit(self.layout.widest_region(), 0.0);
+        self.fresh.fit(self.layout.widest_region(), FORBIDDEN);
     }
 
     /// One round: every region answers what it heard in the last round. Returns the largest change
@@ -91,7 +92,7 @@ impl Messages {
         if self.direct {
             return self.iterate_pairs(simd, tables, damping);
         }
-        apart(
+        outlined(
             simd,
             #[inline(always)]
             || {
@@ -109,7 +110,7 @@ impl Messages {
                     );
                     residual = larger(self.send(simd, region, damping), residual);
                 }
-                self.gather();
+                self.sum_beliefs();
                 residual
             },
         )
@@ -118,18 +119,18 @@ impl Messages {
     /// What the members of a region tell it: their belief without the region's own message.
     #[inline(always)]
     fn hear(&mut self, region: usize) {
-        let messages = &self.to_members[self.layout.messages(region)];
+        let messages = &self.to_agents[self.layout.messages(region)];
         for place in self.layout.places(region) {
             let agent = self.layout.agent(self.layout.members[place]);
             let offset = self.layout.offsets[place];
             let own = &messages[offset..][..agent.len()];
             let heard = &mut self.heard[offset..][..agent.len()];
             let beliefs = &self.beliefs[agent.clone()];
-            if self.hard {
-                let refusals = &self.refusals[agent];
+            if self.has_forbidden {
+                let forbidden_counts = &self.forbidden_counts[agent];
                 for w in 0..heard.len() {
                     heard[w] = std::array::from_fn(|lane| {
-                        without(beliefs[w][lane], refusals[w][lane], own[w][lane])
+                        without(beliefs[w][lane], forbidden_counts[w][lane], own[w][lane])
                     });
                 }
             } else {
@@ -144,7 +145,7 @@ impl Messages {
     #[inline(always)]
     fn send<S: Simd>(&mut self, simd: S, region: usize, damping: f32) -> f32 {
         let mut change = 0.0;
-        let messages = &mut self.to_members[self.layout.messages(region)];
+        let messages = &mut self.to_agents[self.layout.messages(region)];
         for place in self.layout.places(region) {
             let n = self.layout.member_actions[place];
             let width = n.div_ceil(LANES);
@@ -155,8 +156,8 @@ impl Messages {
             let shift = if best == FORBIDDEN { 0.0 } else { best };
             fill_padding(fresh, n, shift);
             let message = messages[offset..][..width].as_flattened_mut();
-            let changed = if self.hard {
-                damp_hard(fresh.as_flattened(), shift, damping, message)
+            let changed = if self.has_forbidden {
+                damp_with_forbidden(fresh.as_flattened(), shift, damping, message)
             } else {
                 damp(simd, fresh.as_flattened(), shift, damping, message)
             };
@@ -167,14 +168,14 @@ impl Messages {
 
     /// Sums what every agent has heard (the inner sum of the action-selection rule).
     #[inline(always)]
-    pub(crate) fn gather(&mut self) {
+    pub(crate) fn sum_beliefs(&mut self) {
         self.beliefs.copy_from_slice(&self.utilities);
-        self.refusals.fill([0.0; LANES]);
-        if self.hard {
-            return self.gather_hard();
+        self.forbidden_counts.fill([0.0; LANES]);
+        if self.has_forbidden {
+            return self.sum_beliefs_with_forbidden();
         }
         for region in 0..self.layout.n_regions() {
-            let messages = &self.to_members[self.layout.messages(region)];
+            let messages = &self.to_agents[self.layout.messages(region)];
             for place in self.layout.places(region) {
                 let agent = self.layout.agent(self.layout.members[place]);
                 let own = &messages[self.layout.offsets[place]..][..agent.len()];
@@ -185,28 +186,30 @@ impl Messages {
         }
     }
 
-    /// [`Self::gather`] that counts minus infinities apart, so that none is ever subtracted.
+    /// [`Self::sum_beliefs`] that counts minus infinities apart, so that none is ever subtracted.
     #[inline(always)]
-    fn gather_hard(&mut self) {
+    fn sum_beliefs_with_forbidden(&mut self) {
         for w in 0..self.beliefs.len() {
             for lane in 0..LANES {
                 if self.beliefs[w][lane] == FORBIDDEN {
                     self.beliefs[w][lane] = 0.0;
-                    self.refusals[w][lane] = 1.0;
+                    self.forbidden_counts[w][lane] = 1.0;
                 }
             }
         }
         for region in 0..self.layout.n_regions() {
-            let messages = &self.to_members[self.layout.messages(region)];
+            let messages = &self.to_agents[self.layout.messages(region)];
             for place in self.layout.places(region) {
                 let agent = self.layout.agent(self.layout.members[place]);
                 let own = messages[self.layout.offsets[place]..].as_flattened();
-                let refusals = self.refusals[agent.clone()].as_flattened_mut();
+                let forbidden_counts = self.forbidden_counts[agent.clone()].as_flattened_mut();
                 let beliefs = self.beliefs[agent].as_flattened_mut();
-                for ((belief, refusal), &message) in beliefs.iter_mut().zip(refusals).zip(own) {
-                    let hard = message == FORBIDDEN;
-                    *refusal += if hard { 1.0 } else { 0.0 };
-                    *belief += if hard { 0.0 } else { message };
+                for ((belief, forbidden_count), &message) in
+                    beliefs.iter_mut().zip(forbidden_counts).zip(own)
+                {
+                    let has_forbidden = message == FORBIDDEN;
+                    *forbidden_count += if has_forbidden { 1.0 } else { 0.0 };
+                    *belief += if has_forbidden { 0.0 } else { message };
                 }
             }
         }
@@ -218,10 +221,10 @@ impl Messages {
         let chunks = self.layout.agent(agent);
         let n = self.layout.n_actions[agent];
         row.extend_from_slice(&self.beliefs[chunks.clone()].as_flattened()[..n]);
-        if self.hard {
-            let refusals = self.refusals[chunks].as_flattened();
+        if self.has_forbidden {
+            let forbidden_counts = self.forbidden_counts[chunks].as_flattened();
             row.iter_mut()
-                .zip(refusals)
+                .zip(forbidden_counts)
                 .filter(|(_, r)| **r > 0.0)
                 .for_each(|(x, _)| *x = FORBIDDEN);
         }
@@ -230,14 +233,14 @@ impl Messages {
     /// Each agent's best action by its own belief (the action-selection rule).
     #[inline(always)]
     pub(crate) fn decode<S: Simd>(&self, simd: S, row: &mut Vec<f32>, action: &mut Vec<usize>) {
-        apart(
+        outlined(
             simd,
             #[inline(always)]
             || {
                 action.clear();
                 let beliefs = &*self.beliefs;
                 for agent in 0..self.layout.n_agents() {
-                    if self.hard {
+                    if self.has_forbidden {
                         self.belief(agent, row);
                         action.push(argmax(row));
                     } else {
@@ -249,23 +252,15 @@ impl Messages {
     }
 }
 
-/// Writes what lies behind the `n` numbers of a row; lane by lane, unlike a `fill` of unknown length.
-#[inline(always)]
-pub(super) fn fill_padding(row: &mut [Chunk<f32>], n: usize, value: f32) {
-    let whole = row.len().saturating_sub(1) * LANES;
-    if let Some(last) = row.last_mut() {
-        for (lane, x) in last.iter_mut().enumerate() {
-            *x = if whole + lane < n { *x } else { value };
-        }
-    }
-}
-
 /// The belief without one message, where forbidden actions are counted apart.
 #[inline(always)]
-fn without(belief: f32, refusals: f32, message: f32) -> f32 {
-    let (refusals, own) =
-        if message == FORBIDDEN { (refusals - 1.0, 0.0) } else { (refusals, message) };
-    if refusals > 0.0 { FORBIDDEN } else { belief - own }
+fn without(belief: f32, forbidden_counts: f32, message: f32) -> f32 {
+    let (forbidden_counts, own) = if message == FORBIDDEN {
+        (forbidden_counts - 1.0, 0.0)
+    } else {
+        (forbidden_counts, message)
+    };
+    if forbidden_counts > 0.0 { FORBIDDEN } else { belief - own }
 }
 
 /// `message = (1-d)·(fresh - shift) + d·message`; returns the largest change.
@@ -285,13 +280,13 @@ fn damp<S: Simd>(simd: S, fresh: &[f32], shift: f32, damping: f32, message: &mut
 
 /// [`damp`] that never averages a forbidden entry and counts its coming and going as no change.
 #[inline(always)]
-fn damp_hard(fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+fn damp_with_forbidden(fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
     let mut change = 0.0;
     for (old, &fresh) in message.iter_mut().zip(fresh) {
         let fresh = fresh - shift;
-        let hard = fresh == FORBIDDEN || *old == FORBIDDEN;
-        let new = if hard { fresh } else { (1.0 - damping) * fresh + damping * *old };
-        change = if hard { change } else { larger((new - *old).abs(), change) };
+        let has_forbidden = fresh == FORBIDDEN || *old == FORBIDDEN;
+        let new = if has_forbidden { fresh } else { (1.0 - damping) * fresh + damping * *old };
+        change = if has_forbidden { change } else { larger((new - *old).abs(), change) };
         *old = new;
     }
     change

@@ -1,11 +1,11 @@
 //! A factor graph in full precision that can shrink: what the proofs work on.
 
-use super::{FactorTables, Problem};
+use crate::coordination::{FactorTables, Problem};
 use crate::graph::CoordinationGraph;
 
 /// Factors over variables; values carry the index they had at first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Model {
+pub(crate) struct FactorModel {
     /// Payoff of each remaining value of each variable.
     pub utilities: Vec<Vec<f64>>,
     pub scopes: Vec<Vec<usize>>,
@@ -13,7 +13,7 @@ pub(crate) struct Model {
     pub tables: Vec<Vec<f64>>,
 }
 
-impl Model {
+impl FactorModel {
     pub(crate) fn from_tables(graph: &CoordinationGraph, tables: &FactorTables) -> Self {
         let wide = |row: &[f32]| row.iter().map(|&x| f64::from(x)).collect();
         Self {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_quantum_divides_every_payoff() {
-        let model = |table: &[f64]| Model {
+        let model = |table: &[f64]| FactorModel {
             utilities: vec![vec![0.0, f64::NEG_INFINITY]],
             scopes: vec![vec![0]],
             tables: vec![table.to_vec()],
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn simplifying_keeps_the_value() {
-        let mut model = Model {
+        let mut model = FactorModel {
             utilities: vec![vec![0.5, 1.0], vec![2.0], vec![0.0, 3.0, 4.0]],
             scopes: vec![vec![2, 0], vec![1, 0], vec![0, 2], vec![1]],
             tables: vec![

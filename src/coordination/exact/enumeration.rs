@@ -5,9 +5,9 @@
 //! `r_k = u_k + Σ_{i<d} Q_ik(a_i, ·)`, and no completion is worth more than
 //! `value + Σ_k max r_k + Σ_{k<l} max Q_kl`.
 
-use super::FactorTables;
-use super::kernel::{Chunk, LANES, Number, chunks_of, row_max};
-use super::offers::{DEAD, offer_second};
+use super::pair_messages::{PRUNED, message_to_second};
+use crate::coordination::FactorTables;
+use crate::coordination::message_passing::kernel::{Chunk, LANES, Number, chunks_of, row_max};
 use crate::graph::{CoordinationGraph, JointAction};
 use pulp::Simd;
 
@@ -17,7 +17,7 @@ const MOST_CHUNKS: usize = 1 << 15;
 
 /// Buffers of the enumeration.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Small {
+pub(crate) struct Enumeration {
     n_actions: Vec<usize>,
     /// First chunk of each agent's row within a level.
     starts: Vec<usize>,
@@ -39,7 +39,7 @@ pub(crate) struct Small {
 }
 
 /// Whether the enumeration is sure to be short: regions of at most two agents, few joint actions.
-pub(crate) fn is_small(graph: &CoordinationGraph, n_actions: &[usize]) -> bool {
+pub(crate) fn is_enumerable(graph: &CoordinationGraph, n_actions: &[usize]) -> bool {
     let [heads @ .., first, second] = n_actions else { return false };
     heads
         .iter()
@@ -53,7 +53,7 @@ pub(crate) fn is_small(graph: &CoordinationGraph, n_actions: &[usize]) -> bool {
 /// One enumeration, compiled for each instruction set; answers with the number of tables that
 /// were searched.
 pub(crate) struct Enumerate<'a> {
-    pub small: &'a mut Small,
+    pub enumeration: &'a mut Enumeration,
     pub graph: &'a CoordinationGraph,
     pub tables: &'a FactorTables,
     pub action: &'a mut JointAction,
@@ -64,12 +64,12 @@ impl pulp::WithSimd for Enumerate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> usize {
-        self.small.load(self.graph, self.tables);
-        self.small.search(simd, self.action)
+        self.enumeration.load(self.graph, self.tables);
+        self.enumeration.search(simd, self.action)
     }
 }
 
-impl Small {
+impl Enumeration {
     /// Takes the payoffs of a problem; regions over the same agents are added up.
     #[inline(always)]
     fn load(&mut self, graph: &CoordinationGraph, tables: &FactorTables) {
@@ -81,7 +81,7 @@ impl Small {
             let row = self.rows[self.starts[agent]..self.starts[agent + 1]].as_flattened_mut();
             let payoffs = tables.agent(agent);
             row[..payoffs.len()].iter_mut().zip(payoffs).for_each(|(to, &x)| *to = f64::from(x));
-            row[payoffs.len()..].fill(DEAD);
+            row[payoffs.len()..].fill(PRUNED);
         }
         for (region, members) in graph.regions().enumerate() {
             let table = tables.region(region);
@@ -100,7 +100,8 @@ impl Small {
             for j in i + 1..n {
                 let pair = self.pair(i, j).as_flattened().chunks_exact(self.row_width(j));
                 let columns = pair.map(|row| row[..self.n_actions[j]].iter().copied());
-                let best = columns.flatten().fold(DEAD, |best, x| if x > best { x } else { best });
+                let best =
+                    columns.flatten().fold(PRUNED, |best, x| if x > best { x } else { best });
                 self.pair_max[i * n + j] = best;
                 self.rest[..i].iter_mut().for_each(|rest| *rest += best);
             }
@@ -188,7 +189,7 @@ impl Small {
         let n = self.n_actions.len();
         answer.clear();
         answer.resize(n, 0);
-        let mut best = DEAD;
+        let mut best = PRUNED;
         let mut tails = 0;
         self.values[0] = 0.0;
         if n == 2 {
@@ -232,7 +233,7 @@ impl Small {
                 let width = chunks_of(self.n_actions[agent]);
                 let pair = &self.pair(level, agent)[action * width..][..width];
                 let pair = f64::vectors::<S>(pair.as_flattened());
-                let lowest = simd.splat_f64s(DEAD);
+                let lowest = simd.splat_f64s(PRUNED);
                 let best = row
                     .iter()
                     .zip(pair)
@@ -277,7 +278,7 @@ impl Small {
         let mut columns = std::mem::take(&mut self.best_columns);
         let first = &self.row(level, i).as_flattened()[..self.n_actions[i]];
         let table = self.pair(i, j);
-        offer_second(simd, table, first, &mut columns);
+        message_to_second(simd, table, first, &mut columns);
         let second = f64::vectors::<S>(self.row(level, j).as_flattened());
         let sums = f64::vectors_mut::<S>(columns.as_flattened_mut());
         sums.iter_mut().zip(second).for_each(|(x, &y)| *x = simd.add_f64s(*x, y));
@@ -295,5 +296,5 @@ impl Small {
 
 /// The first of the largest.
 fn largest(values: impl Iterator<Item = f64>) -> usize {
-    values.enumerate().fold((0, DEAD), |best, (a, x)| if x > best.1 { (a, x) } else { best }).0
+    values.enumerate().fold((0, PRUNED), |best, (a, x)| if x > best.1 { (a, x) } else { best }).0
 }

@@ -2,7 +2,7 @@
 
 use super::bound::Sweeps;
 use super::dual::{Direction, Dual, State};
-use super::model::Model;
+use super::factor_model::FactorModel;
 use std::time::Instant;
 
 /// When to stop.
@@ -31,7 +31,7 @@ const LEAST_GAIN: f64 = 0.1;
 
 /// A search; `action` is the best found, `open` bounds what was left unsearched.
 pub(crate) struct BranchAndBound<'a> {
-    model: &'a Model,
+    model: &'a FactorModel,
     dual: Dual,
     limits: Limits,
     pub action: Vec<usize>,
@@ -44,7 +44,7 @@ pub(crate) struct BranchAndBound<'a> {
 }
 
 impl<'a> BranchAndBound<'a> {
-    pub(crate) fn new(model: &'a Model, known: f64, limits: Limits) -> Self {
+    pub(crate) fn new(model: &'a FactorModel, known: f64, limits: Limits) -> Self {
         let mut dual = Dual::new(model);
         dual.cutoff = limits.cutoff(known);
         Self {
@@ -71,7 +71,7 @@ impl<'a> BranchAndBound<'a> {
         if !pulp::Arch::new().dispatch(Sweeps { dual: &mut self.dual, count: sweeps, least_gain }) {
             return false;
         }
-        let again = self.last_conflict.filter(|&v| self.dual.state.n_alive[v] > 1);
+        let again = self.last_conflict.filter(|&v| self.dual.state.n_remaining[v] > 1);
         let Some(variable) = again.or_else(|| self.dual.branching_variable()) else {
             self.leaf();
             return true;
@@ -97,8 +97,8 @@ impl<'a> BranchAndBound<'a> {
                 self.states[depth] = state;
             }
             self.dual.assign(variable, value);
-            let alive = pulp::Arch::new().dispatch(Update { dual: &mut self.dual, variable });
-            if !alive || !self.node(depth + 1, NODE_SWEEPS, LEAST_GAIN) {
+            let remaining = pulp::Arch::new().dispatch(Update { dual: &mut self.dual, variable });
+            if !remaining || !self.node(depth + 1, NODE_SWEEPS, LEAST_GAIN) {
                 self.last_conflict = Some(variable);
             } else if self.last_conflict == Some(variable) {
                 self.last_conflict = None;
@@ -111,7 +111,7 @@ impl<'a> BranchAndBound<'a> {
     /// Every variable is decided: a better answer than the best so far, if its value says so.
     fn leaf(&mut self) {
         let action: Vec<usize> =
-            (0..self.dual.n_variables()).filter_map(|v| self.dual.alive(v).next()).collect();
+            (0..self.dual.n_variables()).filter_map(|v| self.dual.remaining(v).next()).collect();
         let limit = self.limits.cutoff(self.model.value(&action));
         if limit > self.dual.cutoff {
             self.dual.cutoff = limit;

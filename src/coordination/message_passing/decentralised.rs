@@ -45,8 +45,8 @@ pub fn region_to_agent(
     let shift = if best == f32::NEG_INFINITY { 0.0 } else { best };
     for (old, fresh) in message.iter_mut().zip(fresh) {
         let fresh = fresh - shift;
-        let hard = fresh == f32::NEG_INFINITY || *old == f32::NEG_INFINITY;
-        *old = if hard { fresh } else { (1.0 - damping) * fresh + damping * *old };
+        let has_forbidden = fresh == f32::NEG_INFINITY || *old == f32::NEG_INFINITY;
+        *old = if has_forbidden { fresh } else { (1.0 - damping) * fresh + damping * *old };
     }
 }
 

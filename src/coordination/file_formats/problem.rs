@@ -1,6 +1,6 @@
 //! A coordination problem that came from a file: a graph, payoffs in full precision, and its value.
 
-use super::FactorTables;
+use crate::coordination::FactorTables;
 use crate::error::{Error, Result};
 use crate::graph::{CoordinationGraph, JointAction};
 use std::path::Path;
@@ -83,7 +83,11 @@ impl Problem {
 impl Problem {
     /// [`super::upper_bound`] in the precision of the file.
     pub fn upper_bound(&self, sweeps: usize, known: f64) -> f64 {
-        super::bound::bound_of(super::model::Model::from_problem(self), sweeps, known)
+        crate::coordination::exact::bound_of(
+            crate::coordination::exact::FactorModel::from_problem(self),
+            sweeps,
+            known,
+        )
     }
 }
 

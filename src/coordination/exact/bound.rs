@@ -1,9 +1,9 @@
 //! An upper bound on every joint action, so that an answer can carry its gap.
 
-use super::FactorTables;
-use super::branch::Update;
+use super::branch_and_bound::Update;
 use super::dual::{Direction, Dual};
-use super::model::Model;
+use super::factor_model::FactorModel;
+use crate::coordination::FactorTables;
 use crate::graph::CoordinationGraph;
 
 /// No joint action is worth more than this: `sweeps` sweeps of TRW-S message passing, half of them
@@ -28,11 +28,11 @@ pub fn upper_bound(
     sweeps: usize,
     known: f64,
 ) -> f64 {
-    bound_of(Model::from_tables(graph, tables), sweeps, known)
+    bound_of(FactorModel::from_tables(graph, tables), sweeps, known)
 }
 
 /// [`upper_bound`] of a model.
-pub(crate) fn bound_of(mut model: Model, sweeps: usize, known: f64) -> f64 {
+pub(crate) fn bound_of(mut model: FactorModel, sweeps: usize, known: f64) -> f64 {
     let rounding = 1e-12 * (1.0 + known_size(&model));
     let constant = model.simplify();
     let mut dual = Dual::new(&model);
@@ -48,23 +48,23 @@ pub(crate) fn bound_of(mut model: Model, sweeps: usize, known: f64) -> f64 {
 fn split(dual: &mut Dual, sweeps: usize) -> f64 {
     let before = dual.state.bound;
     let Some(variable) = dual.branching_variable() else { return before };
-    let values: Vec<usize> = dual.alive(variable).collect();
+    let values: Vec<usize> = dual.remaining(variable).collect();
     let state = dual.state.clone();
     let mut bound = f64::NEG_INFINITY;
     for &value in &values {
         dual.restore(&state);
         dual.assign(variable, value);
-        let alive = pulp::Arch::new().dispatch(Update { dual, variable });
+        let remaining = pulp::Arch::new().dispatch(Update { dual, variable });
         let share = sweeps / values.len();
         let open =
-            alive && pulp::Arch::new().dispatch(Sweeps { dual, count: share, least_gain: 0.0 });
+            remaining && pulp::Arch::new().dispatch(Sweeps { dual, count: share, least_gain: 0.0 });
         bound = if open { bound.max(dual.state.bound) } else { bound };
     }
     bound.min(before)
 }
 
 /// The sum of the largest finite payoff of every factor: what rounding errors scale with.
-fn known_size(model: &Model) -> f64 {
+fn known_size(model: &FactorModel) -> f64 {
     let largest = |row: &Vec<f64>| {
         row.iter().filter(|x| x.is_finite()).fold(0.0_f64, |largest, x| largest.max(x.abs()))
     };

@@ -2,7 +2,7 @@
 //!
 //! Complexity: the size of the largest table that appears, `|A|^(width+1)`.
 
-use super::model::Model;
+use super::factor_model::FactorModel;
 use std::collections::BTreeSet;
 
 /// The factors a variable was in when it was maximised out, to decode it later.
@@ -24,7 +24,11 @@ pub(crate) struct Elimination {
 impl Elimination {
     /// Maximises out every variable if no table grows beyond `max_entries` and all of them
     /// together stay below `max_work`; else leaves the model as it is.
-    pub(crate) fn all(model: &mut Model, max_entries: usize, max_work: usize) -> Option<Self> {
+    pub(crate) fn all(
+        model: &mut FactorModel,
+        max_entries: usize,
+        max_work: usize,
+    ) -> Option<Self> {
         let order = order(model, max_entries, max_work)?;
         let mut done = Self { steps: Vec::new(), n_values: model.n_values() };
         for variable in order {
@@ -34,7 +38,7 @@ impl Elimination {
     }
 
     /// Maximises out the variables whose new table is no larger than those it replaces.
-    pub(crate) fn cheap(model: &mut Model) -> Self {
+    pub(crate) fn cheap(model: &mut FactorModel) -> Self {
         let mut done = Self { steps: Vec::new(), n_values: model.n_values() };
         loop {
             let before = done.steps.len();
@@ -50,7 +54,7 @@ impl Elimination {
     }
 
     /// Whether the table without the variable is no larger than the tables with it.
-    fn shrinks(&self, model: &Model, variable: usize) -> bool {
+    fn shrinks(&self, model: &FactorModel, variable: usize) -> bool {
         let with: Vec<&Vec<usize>> =
             model.scopes.iter().filter(|scope| scope.contains(&variable)).collect();
         let size = |scope: &mut dyn Iterator<Item = usize>| {
@@ -62,7 +66,7 @@ impl Elimination {
     }
 
     /// Maximises one variable out; it is left with one value of no payoff.
-    fn eliminate(&mut self, model: &mut Model, variable: usize) {
+    fn eliminate(&mut self, model: &mut FactorModel, variable: usize) {
         let mut step = Step {
             variable,
             utilities: std::mem::replace(&mut model.utilities[variable], vec![0.0]),
@@ -164,7 +168,7 @@ impl Elimination {
 }
 
 /// A greedy elimination order: fewest new neighbours, then smallest table. `None` beyond limits.
-fn order(model: &Model, max_entries: usize, max_work: usize) -> Option<Vec<usize>> {
+fn order(model: &FactorModel, max_entries: usize, max_work: usize) -> Option<Vec<usize>> {
     let n_values = model.n_values();
     let mut neighbours = vec![BTreeSet::new(); model.n_variables()];
     for scope in &model.scopes {

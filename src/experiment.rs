@@ -2,7 +2,7 @@
 
 use crate::{
     algorithm::{CgCmarl, Learner, Mappo, MappoLag, OperatingPoint, RandomPolicy, Setting},
-    checkpoint::{Checkpoint, Values},
+    checkpoint::Checkpoint,
     config::{Algorithm, Config},
     coordination::{Coordination, FactorTables},
     curriculum::{Stage, stages},
@@ -15,7 +15,7 @@ use crate::{
     evaluation::{EvaluationOptions, Front, Score, play_episodes},
     graph::{CoordinationGraph, JointAction},
     rng::{Purpose, Streams},
-    run_dir::{Manifest, RunDir, RunWriter},
+    run_dir::{Manifest, RunDir, RunWriter, files},
     training::Training,
 };
 use serde_json::{Value, json};
@@ -76,13 +76,14 @@ pub struct Session {
 impl Session {
     /// Starts a run in a new directory.
     pub fn start(config: Config, out: Option<&Path>, root: &Path) -> Result<Self> {
+        let path = out.map_or_else(|| default_place(root, &config), PathBuf::from);
+        RunWriter::refuse_occupied(&path)?;
         let mut stages = stages(&config, 0)?;
         let mut training = next_training(&mut stages)?;
         if let Some(path) = &config.start_from {
             let start = RunDir::open(path)?.load_model()?;
             training.learner_mut().load_model(&start)?;
         }
-        let path = out.map_or_else(|| default_place(root, &config), PathBuf::from);
         let manifest =
             Manifest::new(TASK, config.algorithm.name(), config.seed, card(&config.environment));
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
@@ -92,14 +93,15 @@ impl Session {
 
     /// Takes a run up at its newest checkpoint.
     pub fn resume(path: &Path) -> Result<Self> {
-        let run = RunDir::open(path)?;
-        let config = read_config(&run)?;
-        let checkpoint = run.load_latest()?;
+        // Locked before anything is read, so that no other process saves a newer state meanwhile.
+        let mut writer = RunWriter::open(path)?;
+        let config = read_config(writer.run())?;
+        let checkpoint = writer.run().load_latest()?;
         let mut stages = stages(&config, checkpoint.step)?;
         let mut training = next_training(&mut stages)?;
-        // The logs are cut back only once the checkpoint is known to fit.
         training.load(&checkpoint)?;
-        let (writer, _) = RunWriter::resume(path)?;
+        // The logs are cut back only once the checkpoint is known to fit.
+        writer.go_back(&checkpoint)?;
         Ok(Self { training, stages, writer, config })
     }
 
@@ -136,8 +138,7 @@ impl Session {
                 return Ok(End::Stopped);
             }
         }
-        self.writer.run().save_model(&self.training.model())?;
-        self.writer.run().write_curves()?;
+        self.writer.finish(&self.training.model())?;
         Ok(End::Finished)
     }
 }
@@ -335,17 +336,12 @@ pub fn card(environment: &SimpleSpreadOptions) -> Value {
 
 /// A loss is checked before its update only, so the last update of a round is checked here.
 fn refuse_diverged(checkpoint: &Checkpoint) -> Result<()> {
-    for tensor in checkpoint.tensors() {
-        let Values::F32(values) = &tensor.values else { continue };
-        if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
-            return Err(Error::Diverged {
-                step: checkpoint.step,
-                what: tensor.name.clone(),
-                value,
-            });
+    match checkpoint.not_finite() {
+        None => Ok(()),
+        Some((name, value)) => {
+            Err(Error::Diverged { step: checkpoint.step, what: name.into(), value: value as f32 })
         }
     }
-    Ok(())
 }
 
 fn default_place(root: &Path, config: &Config) -> PathBuf {
@@ -355,7 +351,7 @@ fn default_place(root: &Path, config: &Config) -> PathBuf {
 
 fn read_config(run: &RunDir) -> Result<Config> {
     Config::parse(&run.config()?)
-        .map_err(|message| Error::format(run.path().join("config.toml"), None, message))
+        .map_err(|message| Error::format(run.file(files::CONFIG), None, message))
 }
 
 /// The training of the first of the stages.

@@ -4,6 +4,7 @@ use super::{
     Learner, OperatingPoint, Setting,
     actor::{Actor, Averaging, Stage, states_per_shard},
     cg_cmarl_options::{CgCmarlOptions, check, draw_multipliers, rule, wrong_length},
+    counters::{due, load_counters, load_rng},
     exploration::TableNoise,
     policy::{CgCmarlPolicy, choose_in_shards},
     targets::polyak,
@@ -44,7 +45,6 @@ pub struct CgCmarl {
     shards: Vec<TdShard>,
     samples: Vec<Sample>,
     outcome: Vec<f32>,
-    actions: Vec<u8>,
     steps: u64,
     updates: u64,
     losses: Vec<f32>,
@@ -70,6 +70,7 @@ impl CgCmarl {
         let shape = RowShape {
             state: spec.state_width,
             agents: spec.n_agents,
+            actions: spec.n_actions,
             outcome: spec.max_regions * (1 + n_constraints),
         };
         let capacity = (options.learning.buffer_size / spec.max_regions).max(1);
@@ -91,7 +92,6 @@ impl CgCmarl {
             shards: Vec::new(),
             samples: Vec::new(),
             outcome: Vec::with_capacity(shape.outcome),
-            actions: Vec::with_capacity(spec.n_agents),
             steps: 0,
             updates: 0,
             losses: vec![0.0; 1 + n_constraints],
@@ -165,6 +165,12 @@ impl CgCmarl {
             }
             *mean += 0.01 * (loss - *mean);
         }
+    }
+
+    /// Updates that are due after some steps.
+    fn due(&self, steps: u64) -> u64 {
+        let learning = &self.options.learning;
+        due(steps, learning.learning_starts, learning.steps_per_update)
     }
 
     fn whole_states(&self) -> bool {
@@ -269,22 +275,17 @@ impl Player for CgCmarl {
         self.outcome.extend_from_slice(&outcome.region_rewards);
         self.outcome.resize(max_regions, 0.0);
         self.outcome.extend_from_slice(&outcome.region_costs);
-        self.actions.clear();
-        self.actions.extend(action.iter().map(|&a| a as u8));
         self.replay.push(Row {
             state: before,
-            after,
-            actions: &self.actions,
+            next_state: after,
+            actions: action,
             outcome: &self.outcome,
             terminal: outcome.ending == Ending::Terminal,
         });
     }
 
     fn learn(&mut self, view: &dyn View) {
-        let learning = &self.options.learning;
-        let due = self.steps.saturating_sub(learning.learning_starts) as f64;
-        let due = (due / learning.steps_per_update) as u64;
-        while self.updates < due && self.failure.is_none() {
+        while self.updates < self.due(self.steps) && self.failure.is_none() {
             self.update(view);
         }
     }
@@ -358,10 +359,14 @@ impl Learner for CgCmarl {
         self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
         let n_heads = self.losses.len();
         self.losses.copy_from_slice(checkpoint.get_shaped("losses", &[n_heads])?);
-        self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
-        self.adam.steps = checkpoint.entry("adam_steps")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        load_rng(checkpoint, "replay_rng", &mut self.replay_rng)?;
+        self.adam.steps = checkpoint.count("adam_steps")?;
+        (self.steps, self.updates) =
+            load_counters(checkpoint, |steps| self.due(steps)..=self.due(steps))?;
+        if !self.replay.is_after(self.steps) {
+            let text = format!("does not remember what {} steps leave", self.steps);
+            return Err(checkpoint.mismatch(&text));
+        }
         Ok(())
     }
 }

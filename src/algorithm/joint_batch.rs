@@ -25,22 +25,24 @@ pub struct JointBatch {
 impl JointBatch {
     /// A memory of joint transitions with a reward for each agent.
     pub fn memory(spec: &Spec, capacity: usize) -> Replay {
-        let shape =
-            RowShape { state: spec.state_width, agents: spec.n_agents, outcome: spec.n_agents };
+        let shape = RowShape {
+            state: spec.state_width,
+            agents: spec.n_agents,
+            actions: spec.n_actions,
+            outcome: spec.n_agents,
+        };
         let mut replay = Replay::new(shape, capacity.max(1));
         replay.reserve();
         replay
     }
 
-    /// Puts one step into such a memory; `actions` is scratch.
-    pub fn remember(replay: &mut Replay, transition: Transition<'_>, actions: &mut Vec<u8>) {
+    /// Puts one step into such a memory.
+    pub fn remember(replay: &mut Replay, transition: Transition<'_>) {
         let Transition { before, action, outcome, after, .. } = transition;
-        actions.clear();
-        actions.extend(action.iter().map(|&action| action as u8));
         replay.push(Row {
             state: before,
-            after,
-            actions,
+            next_state: after,
+            actions: action,
             outcome: &outcome.agent_rewards,
             terminal: outcome.ending == Ending::Terminal,
         });
@@ -80,7 +82,7 @@ impl JointBatch {
         for _ in 0..n {
             let row = replay.row(replay.sample(rng));
             let symmetry = rng.below(n_symmetries);
-            for (rows, state) in [(&mut *states, row.state), (&mut *afters, row.after)] {
+            for (rows, state) in [(&mut *states, row.state), (&mut *afters, row.next_state)] {
                 let start = rows.len();
                 rows.extend_from_slice(state);
                 view.turn_state(symmetry, &mut rows[start..]);

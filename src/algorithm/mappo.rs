@@ -7,6 +7,7 @@
 
 use super::{
     Learner, OperatingPoint, Setting,
+    counters::load_counters,
     critic::Critic,
     ppo::{PpoOptions, diverged, normalise, shuffle},
     rollout::Rollout,
@@ -174,8 +175,7 @@ impl Learner for Mappo {
         self.critic.load("critic", checkpoint)?;
         let losses = checkpoint.get_shaped("losses", &[3])?;
         self.losses = Losses { policy: losses[0], value: losses[1], entropy: losses[2] };
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        (self.steps, self.updates) = load_counters(checkpoint, |steps| 0..=steps)?;
         Ok(())
     }
 }

@@ -7,6 +7,7 @@
 use super::{
     Learner, OperatingPoint, Setting,
     cg_cmarl_options::wrong_length,
+    counters::load_counters,
     critic::Critic,
     ppo::{PpoOptions, diverged, normalise, shuffle},
     rollout::Rollout,
@@ -279,8 +280,11 @@ impl Learner for MappoLag {
         let n_multipliers = self.multipliers.values().len();
         self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
         self.losses = checkpoint.entry("losses")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        let n = self.constraints.len();
+        if (self.losses.episode_costs.len(), self.losses.cost_values.len()) != (n, n) {
+            return Err(checkpoint.mismatch("holds `losses` of other constraints"));
+        }
+        (self.steps, self.updates) = load_counters(checkpoint, |steps| 0..=steps)?;
         Ok(())
     }
 }

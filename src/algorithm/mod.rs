@@ -6,6 +6,7 @@ mod agent_rows;
 mod approximator;
 mod cg_cmarl;
 mod cg_cmarl_options;
+mod counters;
 mod critic;
 mod dcg;
 mod exploration;

@@ -5,6 +5,7 @@ use anyhow::Context;
 use cgcmarl::{
     experiment::{Watch, on_threads},
     reproduction::{Job, JobEnd, Plan, run_job, run_reference},
+    run_dir::files,
 };
 use serde_json::Value;
 use std::{
@@ -59,7 +60,7 @@ impl Crew<'_> {
     pub(crate) fn work(&self) -> anyhow::Result<Shift> {
         let jobs = self.plan.jobs();
         let stop = listen()?;
-        let is_trained = |job: &Job| job.place(self.folder).join("model.safetensors").exists();
+        let is_trained = |job: &Job| job.place(self.folder).join(files::MODEL).exists();
         let done: Vec<u64> =
             jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
         let total = jobs.iter().map(|job| self.weight(job)).sum();

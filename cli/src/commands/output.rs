@@ -1,9 +1,9 @@
 //! What every command shares: where text goes, how numbers are printed, how mistakes are told.
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use cgcmarl::error::Error;
 use clap::ValueEnum;
-use std::{io::Write, process::ExitCode};
+use std::{io::Write, path::Path, process::ExitCode};
 
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,6 +34,23 @@ pub(crate) fn remark(text: &str) {
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     remark(&format!("error: {error:#}"));
     ExitCode::from(2)
+}
+
+/// Refuses a folder for results that is something else, before any work is done for it.
+pub(crate) fn check_folder(path: &Path) -> anyhow::Result<()> {
+    ensure!(!path.exists() || path.is_dir(), "{} is not a directory", path.display());
+    Ok(())
+}
+
+/// Refuses a file for results that could not be written, before any work is done for it.
+pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
+    ensure!(!path.is_dir(), "{} is a directory", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        let shown = path.display();
+        ensure!(folder.is_dir(), "{shown}: there is no directory {}", folder.display());
+    }
+    Ok(())
 }
 
 /// Splits `key=value` words.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use cgcmarl::{
     checkpoint::atomic,
     experiment::{Model, build_arena, on_threads},
+    run_dir::files,
     theory::{self, BudgetPoint, ErrorBudget, Report},
 };
 use clap::{Args, ValueEnum};
@@ -71,11 +72,14 @@ pub(crate) struct TheoryArgs {
 
 /// Checks, draws and prints.
 pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
+    args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let n_threads = output::threads(args.threads);
     if let Some(run) = &args.run {
         let budget = on_threads(n_threads, || trained(run))??;
         let json = serde_json::to_string_pretty(&budget)?;
-        let path = args.out.as_ref().unwrap_or(run).join("error_budget.json");
+        let folder = args.out.as_ref().unwrap_or(run);
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let path = folder.join(files::ERROR_BUDGET);
         atomic::write(&path, format!("{json}\n").as_bytes())
             .with_context(|| path.display().to_string())?;
         match args.format {

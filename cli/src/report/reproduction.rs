@@ -7,7 +7,9 @@ use super::{
 use anyhow::Context;
 use cgcmarl::{
     checkpoint::atomic,
-    reproduction::{COVERAGES, Plan, Point, Results, Spread, Team, marl_eval, training_seconds},
+    reproduction::{
+        COVERAGES, Plan, Point, RESULTS_FILE, Results, Spread, Team, marl_eval, training_seconds,
+    },
 };
 use std::{fmt::Write as _, path::Path};
 
@@ -27,7 +29,7 @@ pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Res
         put(format!("{}.csv", sheet.name), sheet.to_csv().as_bytes())?;
         put(format!("{}.tex", sheet.name), sheet.to_latex().as_bytes())?;
     }
-    put("results.json".into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
+    put(RESULTS_FILE.into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
     let exported = serde_json::to_string_pretty(&marl_eval(plan, folder))?;
     put("marl_eval.json".into(), (exported + "\n").as_bytes())?;
     for (name, picture) in

@@ -32,8 +32,21 @@ pub(crate) fn remark(text: &str) {
 
 /// Tells a mistake and gives the exit code for it.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    remark(&format!("error: {error:#}"));
+    remark(&format!("error: {}", told(error)));
     ExitCode::from(2)
+}
+
+/// An error with its causes, those left out that it tells itself.
+fn told(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(
+            |told, cause| {
+                if told.ends_with(&cause) { told } else { format!("{told}: {cause}") }
+            },
+        )
+        .unwrap_or_default()
 }
 
 /// Refuses a folder for results that is something else, before any work is done for it.
@@ -70,4 +83,18 @@ pub(crate) fn overrides(words: &[String]) -> anyhow::Result<Vec<(String, String)
 /// Number of threads: as given, else one per core.
 pub(crate) fn threads(given: Option<usize>) -> usize {
     given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let file = || Error::file("front.json")(std::io::Error::other("the disk is full"));
+        assert_eq!(told(&file().into()), "front.json: the disk is full");
+        let error = anyhow::Error::from(file()).context("run");
+        assert_eq!(told(&error), "run: front.json: the disk is full");
+        assert_eq!(told(&anyhow::anyhow!("first").context("second")), "second: first");
+    }
 }

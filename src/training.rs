@@ -194,12 +194,24 @@ impl Training {
         let seed: u64 = checkpoint.entry("seed")?;
         if seed != self.streams.seed() {
             let text = format!("is of a run with seed {seed}, not {}", self.streams.seed());
-            return Err(checkpoint.misfit(&text));
+            return Err(checkpoint.mismatch(&text));
         }
-        self.steps = checkpoint.entry("steps")?;
-        self.episodes = checkpoint.entry("episodes")?;
+        self.steps = checkpoint.count("steps")?;
+        self.episodes = checkpoint.count("episodes")?;
         // Only a line of metrics hangs on it, and earlier versions kept it in another form.
         self.window = checkpoint.entry("window").unwrap_or_default();
+        let n_metrics = self.window.metrics.len();
+        if self.steps != checkpoint.step
+            || self.episodes > self.steps
+            || self.window.episodes > self.episodes
+            || (n_metrics > 0 && n_metrics != self.environments.spec().reported().len())
+        {
+            let text = format!(
+                "counts {} steps, {} episodes and {} since the last line, which cannot be",
+                self.steps, self.episodes, self.window.episodes
+            );
+            return Err(checkpoint.mismatch(&text));
+        }
         self.learner.load(checkpoint)
     }
 

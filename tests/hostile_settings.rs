@@ -25,9 +25,9 @@ fn train(line: &str) -> Result<()> {
     let given: Vec<_> = line.split(' ').filter_map(|word| word.split_once('=')).collect();
     let named = |key: &str| given.iter().any(|(given, _)| given.ends_with(key));
     let on_policy = line.contains("mappo");
-    let defaults = quick.into_iter().filter(|(key, _)| {
-        !named(key) && !(on_policy && *key == "learning_starts")
-    });
+    let defaults = quick
+        .into_iter()
+        .filter(|(key, _)| !named(key) && !(on_policy && *key == "learning_starts"));
     let pairs: Vec<_> = defaults
         .chain(given.iter().copied())
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -46,7 +46,11 @@ fn every_setting_trains_or_is_refused_by_name() {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let started = std::time::Instant::now();
         let outcome = train(line);
-        eprintln!("{:>8.2} s  {line}: {:?}", started.elapsed().as_secs_f64(), outcome.as_ref().err().map(ToString::to_string));
+        eprintln!(
+            "{:>8.2} s  {line}: {:?}",
+            started.elapsed().as_secs_f64(),
+            outcome.as_ref().err().map(ToString::to_string)
+        );
         let Err(error) = outcome else { continue };
         refused += 1;
         let message = error.to_string();

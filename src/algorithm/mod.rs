@@ -2,6 +2,7 @@
 
 mod agent_rows;
 pub mod cg_cmarl;
+mod counters;
 mod memory;
 pub mod on_policy;
 mod registry;

@@ -1,7 +1,8 @@
 //! The list of algorithms.
 
 use super::{
-    Algorithm, Learner, Need, Start, TrainedModel, cg_cmarl, on_policy, value_based::{dcg, iql, qmix, vdn},
+    Algorithm, Learner, Need, Start, TrainedModel, cg_cmarl, on_policy,
+    value_based::{dcg, iql, qmix, vdn},
 };
 use crate::{
     checkpoint::Checkpoint,

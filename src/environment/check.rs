@@ -61,9 +61,10 @@ fn check_spec(spec: &Spec) -> Result<()> {
             return broken(format!("there is no metric `{name}`"));
         }
     }
-    if spec.action_grid.is_some_and(|grid| {
-        spec.agents.iter().any(|agent| agent.n_actions != grid * grid)
-    }) {
+    if spec
+        .action_grid
+        .is_some_and(|grid| spec.agents.iter().any(|agent| agent.n_actions != grid * grid))
+    {
         return broken("an action grid has as many actions as its square");
     }
     Ok(())
@@ -90,7 +91,8 @@ fn check_symmetries(view: &dyn View) -> Result<()> {
 /// One episode of random allowed actions, every step checked; returns all that was seen.
 fn play(environment: &mut dyn Environment, seed: u64) -> Result<Vec<u32>> {
     let streams = Streams::new(seed);
-    let (mut rng, mut chance) = (streams.rng(Purpose::Problem, 1), streams.rng(Purpose::Dynamics, 1));
+    let (mut rng, mut chance) =
+        (streams.rng(Purpose::Problem, 1), streams.rng(Purpose::Dynamics, 1));
     environment.reset(&mut streams.rng(Purpose::Problem, 0));
     let spec = environment.view().spec().clone();
     let mut state = vec![f32::NAN; spec.state_width];

@@ -3,8 +3,8 @@
 use super::{
     HeadKind,
     actor::Averaging,
-    td::{ErrorKind, NextAction, TdRule},
     network::NetworkOptions,
+    td::{ErrorKind, NextAction, TdRule},
 };
 use crate::{
     algorithm::memory::{self, Need},

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     algorithm::{
         Algorithm, Learner, Need, Start, TrainedModel, agent_row_width, cg_cmarl::wrong_length,
-        memory,
+        counters::load_counters, memory,
     },
     checkpoint::Checkpoint,
     environment::{Batch, Policy, Spec, View},
@@ -399,8 +399,11 @@ impl Learner for Mappo {
         let n_multipliers = self.multipliers.values().len();
         self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
         self.losses = checkpoint.entry("losses")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        let n = self.constraints.len();
+        if (self.losses.costs.len(), self.losses.cost_values.len()) != (n, n) {
+            return Err(checkpoint.mismatch("holds `losses` of other constraints"));
+        }
+        (self.steps, self.updates) = load_counters(checkpoint, |steps| 0..=steps)?;
         Ok(())
     }
 }

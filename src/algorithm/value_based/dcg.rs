@@ -5,10 +5,8 @@
 //! ½ (Q(a) − r − γ Q̄(a'))², one error for the whole team.
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
-    joint_batch::JointBatch,
-    pair_network::PairNetwork,
-    row_network::RowNetwork,
+    JointValue, Networks, QLearningOptions, ValueBased, joint_batch::JointBatch,
+    pair_network::PairNetwork, row_network::RowNetwork, squared, usual_exploration,
 };
 use crate::{
     algorithm::{agent_row_width, cg_cmarl::refit, memory, write_agent_rows},

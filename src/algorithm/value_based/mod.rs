@@ -19,6 +19,7 @@ pub use joint_batch::JointBatch;
 use super::{
     Algorithm, Learner, Need, Start, TrainedModel,
     cg_cmarl::polyak,
+    counters::{due, load_counters, load_rng},
     memory,
     on_policy::clip_gradient,
     weights::{load_weights, save_weights},
@@ -240,7 +241,6 @@ pub struct QLearner {
     replay_rng: Rng,
     reward_scale: RewardScale,
     batch: JointBatch,
-    actions: Vec<u8>,
     steps: u64,
     updates: u64,
     loss: f32,
@@ -273,7 +273,6 @@ impl QLearner {
             replay_rng: streams.rng(Purpose::Replay, 0),
             reward_scale: RewardScale::default(),
             batch: JointBatch::default(),
-            actions: Vec::with_capacity(spec.n_agents()),
             steps: 0,
             updates: 0,
             loss: 0.0,
@@ -281,6 +280,11 @@ impl QLearner {
             online,
             value,
         })
+    }
+
+    /// Updates that are due after some steps.
+    fn due(&self, steps: u64) -> u64 {
+        due(steps, self.learning.learning_starts, self.learning.steps_per_update)
     }
 
     fn learn(&mut self, view: &dyn View) {
@@ -328,13 +332,11 @@ impl Controller for QLearner {
     fn observe(&mut self, transition: Transition<'_>) {
         self.steps += 1;
         self.reward_scale.follow(&transition.outcome.agent_rewards);
-        JointBatch::remember(&mut self.replay, transition, &mut self.actions);
+        JointBatch::remember(&mut self.replay, transition);
     }
 
     fn update(&mut self, view: &dyn View) {
-        let due = self.steps.saturating_sub(self.learning.learning_starts) as f64;
-        let due = (due / self.learning.steps_per_update) as u64;
-        while self.updates < due && self.failure.is_none() {
+        while self.updates < self.due(self.steps) && self.failure.is_none() {
             self.learn(view);
         }
     }
@@ -391,11 +393,18 @@ impl Learner for QLearner {
         load_weights(layout, "adam.square", checkpoint, &mut self.adam.square)?;
         self.replay.load(checkpoint)?;
         self.loss = checkpoint.get_shaped("loss", &[1])?[0];
-        self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
+        load_rng(checkpoint, "replay_rng", &mut self.replay_rng)?;
         self.reward_scale = checkpoint.entry("reward_scale")?;
-        self.adam.steps = checkpoint.entry("adam_steps")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        if !self.reward_scale.is_sound() {
+            return Err(checkpoint.mismatch("holds an impossible `reward_scale`"));
+        }
+        self.adam.steps = checkpoint.count("adam_steps")?;
+        (self.steps, self.updates) =
+            load_counters(checkpoint, |steps| self.due(steps)..=self.due(steps))?;
+        if !self.replay.is_after(self.steps) {
+            let text = format!("does not remember what {} steps leave", self.steps);
+            return Err(checkpoint.mismatch(&text));
+        }
         Ok(())
     }
 }
@@ -408,11 +417,7 @@ pub struct QModel {
 
 impl QModel {
     /// What a checkpoint holds.
-    pub fn load(
-        value: Box<dyn JointValue>,
-        spec: &Spec,
-        weights: &Checkpoint<'_>,
-    ) -> Result<Self> {
+    pub fn load(value: Box<dyn JointValue>, spec: &Spec, weights: &Checkpoint<'_>) -> Result<Self> {
         let mut parameters = vec![0.0; value.layout().len()];
         load_weights(value.layout(), "averaged", weights, &mut parameters)?;
         let label = spec.reward_label.clone().unwrap_or_else(|| "trained".into());

@@ -271,8 +271,7 @@ impl Environment for SimpleSpread {
             let touches = |(other, place): (usize, [f64; 2])| {
                 other != index && distance(at, place) < 2.0 * radius
             };
-            let role =
-                if team.iter().enumerate().any(touches) { Role::Alarm } else { Role::Agent };
+            let role = if team.iter().enumerate().any(touches) { Role::Alarm } else { Role::Agent };
             shapes.push(Shape::disc(role, at, radius).of_agent(index).movable(2 * index));
         }
         Drawing { bounds: [-DRAWN, -DRAWN, DRAWN, DRAWN], shapes }

@@ -161,7 +161,16 @@ impl SpreadView {
         let (kind, occupancy) = (observation.kind, observation.occupancy);
         let transformed_actions = symmetry::transformed_actions(action_vectors);
         let look_ahead = if observation.occupancy_velocities { LOOK_AHEAD } else { 0.0 };
-        Self { spec, graph, k_nearest, kind, n_landmarks, occupancy, look_ahead, transformed_actions }
+        Self {
+            spec,
+            graph,
+            k_nearest,
+            kind,
+            n_landmarks,
+            occupancy,
+            look_ahead,
+            transformed_actions,
+        }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], row: &mut [f32]) {
@@ -169,7 +178,8 @@ impl SpreadView {
         let (landmarks, pairs) = rest.split_at_mut(2 * parts.landmarks.len());
         landmarks.copy_from_slice(bytemuck::cast_slice(parts.landmarks));
         for (cells, (a, b)) in pairs.chunks_exact_mut(2).zip(pairs_of(members)) {
-            cells.copy_from_slice(&Bearing::of(parts.positions[a], parts.positions[b]).displacement);
+            cells
+                .copy_from_slice(&Bearing::of(parts.positions[a], parts.positions[b]).displacement);
         }
     }
 

@@ -40,7 +40,10 @@ impl Task for SimpleSpreadTask {
             ("local_ratio", "share of the collision penalty in MPE2's agent reward"),
             ("actions", "`grid` (25 forces) or `discrete` (MPE2's five)"),
             ("constraints", "what is paid for: `collision`, `energy`"),
-            ("cost_distance", "agents closer than this pay; 2.4 radii, and at least 0.2 up to 4 agents"),
+            (
+                "cost_distance",
+                "agents closer than this pay; 2.4 radii, and at least 0.2 up to 4 agents",
+            ),
             ("reward", "how the reward reaches the regions: `shared` or `counterfactual`"),
             ("observation.kind", "what a region sees: `relative` or `paper`"),
             ("observation.landmarks", "nearest landmarks a relative row shows; all up to 5"),

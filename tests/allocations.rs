@@ -3,9 +3,11 @@
 use cgcmarl::{
     environment::{
         Environment, Outcome,
-        observation::{ObservationKind, ObservationOptions},
-        oracle::Oracle,
-        simple_spread::{Physics, SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{
+            Physics, SimpleSpread, SimpleSpreadOptions,
+            observation::{ObservationKind, ObservationOptions},
+            oracle::Oracle,
+        },
     },
     graph::{CoordinationGraph, Topology},
     rng::{Purpose, Streams},
@@ -45,7 +47,8 @@ fn allocations_of_an_episode(options: &SimpleSpreadOptions) -> usize {
     let mut rows = vec![0.0; spec.max_regions * spec.region_width];
     let mut row = vec![0.0; spec.agent_width];
     let swapped = vec![true; spec.max_regions];
-    let mut action = vec![0; spec.n_agents];
+    let mut action = vec![0; spec.n_agents()];
+    let mut rng = Streams::new(1).rng(Purpose::Dynamics, 0);
     let mut before = 0;
     for _ in 0..2 {
         before = ALLOCATIONS.get();
@@ -56,9 +59,9 @@ fn allocations_of_an_episode(options: &SimpleSpreadOptions) -> usize {
             view.graph(&state, &mut graph);
             let rows = &mut rows[..graph.n_regions() * spec.region_width];
             view.region_rows(&state, &graph, &swapped, rows, spec.region_width);
-            (0..spec.n_agents).for_each(|agent| view.agent_row(&state, agent, &mut row));
+            (0..spec.n_agents()).for_each(|agent| view.agent_row(&state, agent, &mut row));
             oracle.act(&state, &mut action);
-            environment.step(&action, &mut outcome);
+            environment.step(&action, &mut rng, &mut outcome);
         }
     }
     ALLOCATIONS.get() - before

@@ -5,9 +5,8 @@
 mod watch;
 
 use cgcmarl::{
-    config::Config,
-    environment::{Environment, simple_spread::SimpleSpread},
-    experiment::{Model, Session, on_threads},
+    environment::simple_spread::SimpleSpreadOptions,
+    run::{Config, Model, Session, on_threads},
 };
 use serde_json::Value;
 use std::path::Path;
@@ -81,11 +80,13 @@ fn a_model_keeps_its_number_of_landmarks_in_other_teams() {
     let model = Model::open(&path).unwrap();
     for agents in ["2", "6", "12"] {
         let changed = model.config.with(&[("agents".into(), agents.into())]).unwrap();
-        let environment = &changed.environment;
-        assert_eq!(environment.observation.landmarks, Some(3));
-        assert_eq!(model.operating_points(environment, &[0.0, 1.0]).unwrap().len(), 2);
-        let width = |n| SimpleSpread::new(n).map(|world| world.view().spec().region_width);
-        assert_eq!(width(environment).unwrap(), width(&model.config.environment).unwrap());
+        let scenario = changed.scenario().unwrap();
+        let options: SimpleSpreadOptions = scenario.typed_options().unwrap();
+        assert_eq!(options.observation.landmarks, Some(3));
+        let points = model.operating_points(&scenario, &[vec![0.0], vec![1.0]]).unwrap();
+        assert_eq!(points.len(), 2);
+        let own = model.scenario().unwrap().spec().unwrap();
+        assert_eq!(scenario.spec().unwrap().region_width, own.region_width);
     }
 }
 
@@ -96,7 +97,8 @@ fn a_model_that_sees_all_landmarks_by_number_is_refused_elsewhere() {
     train(&path, config(&[("preset", "paper")]), 1);
     let model = Model::open(&path).unwrap();
     let changed = model.config.with(&[("agents".into(), "4".into())]).unwrap();
-    let error = model.operating_points(&changed.environment, &[0.0]).err().unwrap().to_string();
+    let scenario = changed.scenario().unwrap();
+    let error = model.operating_points(&scenario, &[vec![0.0]]).err().unwrap().to_string();
     assert!(error.contains("`agents`: 4 (this model was trained with 3 agents"), "{error}");
 }
 

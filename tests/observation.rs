@@ -3,8 +3,10 @@
 use cgcmarl::{
     environment::{
         Environment, View,
-        observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
-        simple_spread::{SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{
+            SimpleSpread, SimpleSpreadOptions,
+            observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
+        },
     },
     graph::{CoordinationGraph, GraphOptions, Topology},
 };

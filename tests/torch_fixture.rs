@@ -2,12 +2,12 @@
 //! `benches/peers/fixture.py`.
 
 use cgcmarl::{
-    algorithm::{
+    algorithm::cg_cmarl::{
         ErrorKind, HeadKind, NetworkOptions, NextAction, Sample, TdInputs, TdRule, TdShard,
         TwoHead, polyak,
     },
     coordination::SolverOptions,
-    environment::{Spec, View},
+    environment::{Constraint, Spec, TEAM_RETURN, View},
     graph::CoordinationGraph,
     nn::{Adam, AdamOptions},
     replay::{Replay, Row, RowShape},
@@ -56,10 +56,19 @@ impl Pair {
     fn new(inputs: usize, n_actions: usize) -> Self {
         Self(Spec {
             task: "fixture".into(),
-            n_agents: 2,
-            n_actions,
+            agents: Spec::team(2, n_actions),
             action_grid: None,
-            constraints: vec!["cost".into()],
+            metrics: Vec::new(),
+            objective: TEAM_RETURN.into(),
+            constraints: vec![Constraint {
+                name: "cost".into(),
+                unit: "cost".into(),
+                metric: "cost_cost".into(),
+                most: f64::INFINITY,
+                unavoidable: None,
+            }],
+            reward_label: None,
+            terminates: true,
             state_width: inputs,
             agent_width: inputs,
             region_width: inputs,

@@ -259,7 +259,7 @@ mod tests {
     use crate::{
         algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
         environment::{Environment, matrix_game::MatrixGame},
-        rng::Purpose,
+        rng::{Purpose, Streams},
     };
 
     fn small() -> QmixOptions {

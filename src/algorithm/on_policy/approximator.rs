@@ -211,7 +211,7 @@ pub(in crate::algorithm) fn clip_gradient(gradient: &mut [f32], max_norm: f32) {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::ppo::{Deed, policy_loss, value_loss},
+        algorithm::on_policy::ppo::{Taken, policy_loss, value_loss},
         rng::{Purpose, Streams},
     };
 
@@ -238,8 +238,8 @@ mod tests {
     fn the_policy_loss_reaches_every_weight_as_finite_differences_say() {
         check(4, |row, logits, d_logits| {
             let advantage = (row % 7) as f32 / 3.0 - 1.0;
-            let deed = Deed { action: row % 4, log_probability: -1.3, advantage };
-            policy_loss(logits, deed, 0.2, 0.1, d_logits).into()
+            let taken = Taken { action: row % 4, log_probability: -1.3, advantage };
+            policy_loss(logits, taken, 0.2, 0.1, d_logits).into()
         });
     }
 

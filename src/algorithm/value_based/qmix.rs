@@ -271,7 +271,7 @@ mod tests {
             assert_gradient, learned_action, pair_game, small_spread,
         },
         environment::{Environment, matrix_game::MatrixGame},
-        rng::Purpose,
+        rng::{Purpose, Streams},
     };
 
     fn small() -> QmixOptions {

@@ -37,7 +37,8 @@ fn simple_spread_keeps_the_contract() {
             let mut environment = spread(|o| {
                 o.agents = agents;
                 o.horizon = if agents == 40 { 3 } else { 25 };
-                o.observation = ObservationOptions { kind, occupancy, landmarks: None };
+                o.observation =
+                    ObservationOptions { kind, occupancy, ..ObservationOptions::default() };
                 o.constraints = vec![Cost::Energy, Cost::Collision];
                 o.reward = if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
             });

@@ -1,6 +1,9 @@
 //! The paper's printed results on Simple Spread (its two appendix tables), to stand beside ours.
 
-use cgcmarl::evaluation::{Score, pareto::dominates};
+use cgcmarl::{
+    environment::simple_spread::SimpleSpreadOptions,
+    evaluation::{Front, Score, pareto::dominates},
+};
 use serde::{Deserialize, Serialize};
 
 /// The task that the paper is about.
@@ -54,25 +57,97 @@ pub struct PaperPoint {
 }
 
 impl PaperPoint {
+    /// How reports call it, such as `CG-CMARL λ=0.2`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.algorithm, self.parameter)
+    }
+
+    /// Mean and deviation of a metric, in the unit that scores have it; nothing where the paper does
+    /// not print it.
+    pub fn metric(&self, name: &str) -> Option<(f64, f64)> {
+        let [coverage, collisions] = TradeOff::METRICS;
+        match name {
+            name if name == coverage => Some((self.coverage.0 / 100.0, self.coverage.1 / 100.0)),
+            name if name == collisions => Some(self.collisions),
+            _ => None,
+        }
+    }
+
     /// Coverage as a fraction against collisions per step.
     pub fn trade_off(&self) -> TradeOff {
         TradeOff { coverage: self.coverage.0 / 100.0, collisions: self.collisions.0 }
     }
 }
 
+/// The paper's points for one team.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// The paper's own method.
+    pub cg_cmarl: Vec<PaperPoint>,
+    /// The methods that it compares with.
+    pub baselines: Vec<PaperPoint>,
+}
+
+impl Printed {
+    /// All of them, the paper's own method first.
+    pub fn all(&self) -> impl Iterator<Item = &PaperPoint> {
+        self.cg_cmarl.iter().chain(&self.baselines)
+    }
+}
+
+/// What the paper prints for the task and team of a front; nothing where the front is of another task,
+/// team, environment or of other axes, so that the numbers do not belong beside each other.
+pub fn beside(front: &Front) -> Option<Printed> {
+    let is_papers = front.task == TASK
+        && front.measures.axes == TradeOff::METRICS
+        && is_papers_environment(front);
+    let points = |rows: &'static [Row]| rows_of(rows, front.n_agents).collect::<Vec<_>>();
+    let printed = Printed { cg_cmarl: points(&CG_CMARL), baselines: points(&BASELINES) };
+    (is_papers && printed.all().next().is_some()).then_some(printed)
+}
+
+/// Whether all that a score depends on is as in the paper's tables; a front of an early version does
+/// not tell, and those had nothing else.
+fn is_papers_environment(front: &Front) -> bool {
+    let Some(options) = front.environment.get("options") else { return true };
+    let Ok(options) = serde_json::from_value::<SimpleSpreadOptions>(options.clone()) else {
+        return false;
+    };
+    let paper = SimpleSpreadOptions { agents: front.n_agents, ..SimpleSpreadOptions::default() };
+    let physics = |options: &SimpleSpreadOptions| {
+        let SimpleSpreadOptions { agents, radius, contact, horizon, layout, actions, .. } =
+            options.resolved();
+        (agents, radius, contact, horizon, layout, actions)
+    };
+    physics(&options) == physics(&paper)
+}
+
+/// The name under which the paper prints a method.
+pub fn paper_name(algorithm: &str) -> Option<&'static str> {
+    Some(match algorithm {
+        "cg_cmarl" => "CG-CMARL",
+        "iql" => "IQL",
+        "qmix" => "QMIX",
+        "dcg" => "DCG",
+        "mappo" => "MAPPO",
+        "mappo_lag" => "MAPPO-Lag",
+        _ => return None,
+    })
+}
+
 /// The paper's own method, one row per multiplier of one trained model.
 pub fn cg_cmarl(n_agents: usize) -> impl Iterator<Item = PaperPoint> {
-    rows(&CG_CMARL, n_agents)
+    rows_of(&CG_CMARL, n_agents)
 }
 
 /// The paper's baselines, one row per trained model.
 pub fn baselines(n_agents: usize) -> impl Iterator<Item = PaperPoint> {
-    rows(&BASELINES, n_agents)
+    rows_of(&BASELINES, n_agents)
 }
 
 type Row = (&'static str, usize, &'static str, f64, f64, f64, f64, bool);
 
-fn rows(table: &'static [Row], team: usize) -> impl Iterator<Item = PaperPoint> {
+fn rows_of(table: &'static [Row], team: usize) -> impl Iterator<Item = PaperPoint> {
     table.iter().filter(move |row| row.1 == team).map(
         |&(algorithm, n_agents, parameter, collisions, spread, coverage, deviation, starred)| {
             PaperPoint {
@@ -187,7 +262,10 @@ const BASELINES: [Row; 54] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cgcmarl::evaluation::pareto::pareto_optimal;
+    use cgcmarl::{
+        environment::Scenario,
+        evaluation::{Measures, pareto::pareto_optimal},
+    };
 
     #[test]
     fn all_printed_rows_are_here() {
@@ -206,6 +284,39 @@ mod tests {
                 assert_eq!(point.starred, optimal, "N = {n_agents}, {}", point.parameter);
             }
         }
+    }
+
+    fn front(setting: &str) -> Front {
+        let options: SimpleSpreadOptions = toml::from_str(setting).unwrap();
+        let scenario = Scenario::new(TASK, &options).unwrap();
+        let (measures, card) = (Measures::of(&scenario.spec().unwrap()), scenario.card().unwrap());
+        let names = (scenario.name(), "cg_cmarl");
+        Front::new(names, options.agents, measures, vec![], vec![Score::default()], card)
+    }
+
+    #[test]
+    fn printed_points_stand_beside_fronts_of_the_papers_environment_only() {
+        let printed = beside(&front("agents = 4")).unwrap();
+        assert_eq!(printed.all().count(), 9 + 14);
+        let point = printed.cg_cmarl[0];
+        assert_eq!(point.label(), "CG-CMARL λ=0");
+        assert_eq!(point.metric("coverage"), Some((0.375, 0.0088)));
+        assert_eq!(
+            (point.metric("collisions_per_step"), point.metric("speed")),
+            (Some((0.0243, 0.0016)), None)
+        );
+        for other in [
+            "agents = 5",
+            "agents = 3\nphysics = 'mpe2'",
+            "agents = 3\nlayout = 'line'",
+            "agents = 3\nradius = 0.1",
+            "agents = 3\nconstraints = ['collision', 'energy']",
+        ] {
+            assert_eq!(beside(&front(other)), None, "{other}");
+        }
+        let early = Front { environment: serde_json::Value::Null, ..front("agents = 3") };
+        assert!(beside(&early).is_some());
+        assert_eq!(beside(&Front { task: "another".into(), ..early }), None);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Resamples: training seeds of each model drawn anew, start states drawn anew for all at once.
 
-use super::record::PlayedPoint;
 use crate::tables::TradeOff;
 use cgcmarl::rng::Rng;
 
-/// One operating point with what each seed of its model played.
+/// One operating point with the episodes of each seed of its model.
 pub(super) struct Entry {
     /// Points of one model share its seeds.
     pub(super) row: &'static str,
-    pub(super) seeds: Vec<PlayedPoint>,
+    pub(super) seeds: Vec<Vec<TradeOff>>,
 }
 
 impl Entry {
@@ -20,16 +19,16 @@ impl Entry {
 
     /// The mean over episodes of each seed.
     pub(super) fn per_seed(&self) -> Vec<TradeOff> {
-        self.seeds.iter().map(|seed| seed.weighted(&vec![1.0; self.n_episodes()])).collect()
+        self.seeds.iter().map(|seed| weighted(seed, &vec![1.0; self.n_episodes()])).collect()
     }
 
     pub(super) fn n_episodes(&self) -> usize {
-        self.seeds.iter().map(PlayedPoint::n_episodes).min().unwrap_or(0)
+        self.seeds.iter().map(Vec::len).min().unwrap_or(0)
     }
 
     fn mean_of(&self, picks: &[usize], weights: &[f64]) -> TradeOff {
         let n = picks.len().max(1) as f64;
-        let sum = picks.iter().map(|seed| self.seeds[*seed].weighted(weights)).fold(
+        let sum = picks.iter().map(|seed| weighted(&self.seeds[*seed], weights)).fold(
             TradeOff::default(),
             |sum, one| TradeOff {
                 coverage: sum.coverage + one.coverage,
@@ -38,6 +37,17 @@ impl Entry {
         );
         TradeOff { coverage: sum.coverage / n, collisions: sum.collisions / n }
     }
+}
+
+/// The means when each start state counts `weights` times.
+fn weighted(episodes: &[TradeOff], weights: &[f64]) -> TradeOff {
+    let total: f64 = weights.iter().sum::<f64>().max(1.0);
+    let mut sum = TradeOff::default();
+    for (weight, episode) in weights.iter().zip(episodes) {
+        sum.coverage += weight * episode.coverage;
+        sum.collisions += weight * episode.collisions;
+    }
+    TradeOff { coverage: sum.coverage / total, collisions: sum.collisions / total }
 }
 
 /// The mean of every point in each of `n_resamples` resamples.
@@ -75,13 +85,12 @@ mod tests {
     use super::*;
     use cgcmarl::rng::{Purpose, Streams};
 
-    fn entry(row: &'static str, seeds: &[f32]) -> Entry {
-        let point = |mean: &f32| PlayedPoint {
-            coverage: (0..100).map(|e| if e % 2 == 0 { mean + 0.1 } else { mean - 0.1 }).collect(),
-            collisions: vec![0.01; 100],
-            ..PlayedPoint::default()
+    fn entry(row: &'static str, seeds: &[f64]) -> Entry {
+        let episodes = |mean: &f64| {
+            let coverage = |e: i32| if e % 2 == 0 { mean + 0.1 } else { mean - 0.1 };
+            (0..100).map(|e| TradeOff { coverage: coverage(e), collisions: 0.01 }).collect()
         };
-        Entry { row, seeds: seeds.iter().map(point).collect() }
+        Entry { row, seeds: seeds.iter().map(episodes).collect() }
     }
 
     #[test]

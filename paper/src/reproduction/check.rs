@@ -2,10 +2,9 @@
 
 use super::{
     claims,
-    gather::paper_name,
     results::{Point, Results, Spread},
 };
-use crate::tables::{self, PaperPoint};
+use crate::tables::{self, PaperPoint, paper_name};
 use serde::Serialize;
 
 /// The team sizes that the paper prints.

@@ -2,10 +2,9 @@
 
 use super::{
     check::{Better, CheckOutcome, Line, TEAMS, compare},
-    gather::paper_name,
     results::{Point, Results, Team},
 };
-use crate::tables::{PaperPoint, TradeOff, baselines as baselines_of_paper};
+use crate::tables::{PaperPoint, TradeOff, baselines as baselines_of_paper, paper_name};
 
 /// The coverages that the paper names for N = 3.
 const MODERATE_COVERAGE: (f64, f64) = (0.70, 0.82);

@@ -1,8 +1,8 @@
 //! What a reproduction found, team by team and layout by layout: the content of `results.json`.
 
+use super::rows::LeftOut;
 use crate::tables::TradeOff;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -11,9 +11,9 @@ pub struct Results {
     pub program: String,
     /// Version of the program.
     pub version: String,
-    /// Files of trained runs that could not be read.
+    /// Files that do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<PathBuf>,
+    pub left_out: Vec<LeftOut>,
     /// One per team size and layout.
     pub teams: Vec<Team>,
 }
@@ -116,7 +116,8 @@ pub struct Dominance {
     pub probability: f64,
 }
 
-/// How fast a model learnt, by its coverage while it trained (exploration included).
+/// How fast a team learnt, by its own coverage while it trained (exploration included); that of smaller
+/// teams before it does not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learning {
     /// The model.

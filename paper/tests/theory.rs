@@ -56,7 +56,7 @@ fn a_cost_head_that_maximises_itself_is_caught() {
 }
 
 #[test]
-fn steps_that_never_shrink_are_caught() {
+fn steps_that_never_fall_are_caught() {
     let options = ConvergenceOptions { step: |_| 0.2, ..small_convergence() };
     let report = check_convergence(&options, SEED, &|| {});
     assert_eq!(verdict(&report, "convergence.primary"), ClaimOutcome::DoesNotHold);
@@ -95,7 +95,7 @@ fn a_dual_step_of_the_wrong_sign_is_caught() {
 }
 
 #[test]
-fn a_dual_step_that_never_shrinks_enough_is_caught() {
+fn a_dual_step_that_never_falls_enough_is_caught() {
     let options = DualOptions {
         ascend: |multipliers, costs, step| multipliers.ascend(costs, step.max(2.0)),
         ..small_dual()

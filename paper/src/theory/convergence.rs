@@ -313,7 +313,7 @@ pub fn check_convergence(
 }
 
 /// Whether every curve falls to a tenth of its start and is still falling in the last decade, at
-/// least half as steeply as √α; steps that do not shrink end on a floor there.
+/// least half as steeply as √α; steps that do not fall end on a floor there.
 fn falls(curves: &[Curve], places: &[f64]) -> (bool, String) {
     let end = places[places.len() - 1];
     let slopes = |start: f64| -> Vec<f64> {

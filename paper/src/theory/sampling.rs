@@ -1,6 +1,6 @@
 //! Proposition "Q-learning sample complexity": errors of order 1/√n with steps 1/(1 + visits)?
 //!
-//! With steps 1/n the bias shrinks like n^−(1−γ) only; steps 1/(1 + (1−γ) n) remove that.
+//! With steps 1/n the bias falls like n^−(1−γ) only; steps 1/(1 + (1−γ) n) remove that.
 
 use super::{
     ClaimOutcome, Curve, Figure, Finding, Report,

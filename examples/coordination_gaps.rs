@@ -36,12 +36,12 @@ fn coordinate_ascent(graph: &CoordinationGraph, tables: &FactorTables) -> f64 {
             for agent in 0..action.len() {
                 scores.clear();
                 scores.extend_from_slice(tables.agent(agent));
-                for seat in graph.seats_of(agent) {
-                    let members = graph.region(seat.region);
-                    let later = &members[seat.slot + 1..];
+                for membership in graph.memberships_of(agent) {
+                    let members = graph.region(membership.region);
+                    let later = &members[membership.slot + 1..];
                     let stride: usize = later.iter().map(|&k| tables.n_actions()[k]).product();
                     let entry = tables.entry(members, &action) - action[agent] * stride;
-                    let row = tables.region(seat.region)[entry..].iter().step_by(stride);
+                    let row = tables.region(membership.region)[entry..].iter().step_by(stride);
                     scores.iter_mut().zip(row).for_each(|(score, &x)| *score += x);
                 }
                 let to = argmax(&scores);

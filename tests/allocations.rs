@@ -73,7 +73,8 @@ fn an_episode_allocates_nothing() {
     for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
         for topology in [Topology::Complete, Topology::KNearest] {
             for physics in [Physics::Paper, Physics::Mpe2] {
-                let observation = ObservationOptions { kind, occupancy, landmarks: None };
+                let observation =
+                    ObservationOptions { kind, occupancy, ..ObservationOptions::default() };
                 let mut options = SimpleSpreadOptions { agents: 6, physics, ..Default::default() };
                 (options.observation, options.graph.topology) = (observation, topology);
                 let count = allocations_of_an_episode(&options);

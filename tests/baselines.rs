@@ -18,7 +18,8 @@ fn baselines() -> impl Iterator<Item = &'static str> {
 
 fn config(algorithm: &str) -> Config {
     let tiny = "total_steps=600 environments=4 log_interval=200 local_ratio=0.3";
-    let replay = if algorithm.starts_with("mappo") { "" } else { "learning_starts=100 batch_size=16" };
+    let replay =
+        if algorithm.starts_with("mappo") { "" } else { "learning_starts=100 batch_size=16" };
     let words = format!("algorithm={algorithm} {tiny} {replay}");
     let pairs: Vec<_> = words
         .split(' ')

@@ -3,7 +3,7 @@
 mod factor_graphs;
 
 use cgcmarl::coordination::{
-    Anytime, AnytimeOptions, Batch, Coordination, Coordinator, Decision, Exact, ExactOptions,
+    Anytime, AnytimeOptions, Batch, BatchItem, Coordination, Coordinator, Exact, ExactOptions,
     FactorTables, MaxSum, MaxSumOptions, agent_to_region, region_to_agent, upper_bound,
 };
 use cgcmarl::graph::{CoordinationGraph, JointAction};
@@ -133,10 +133,10 @@ fn batches_on_threads_decide_the_same() {
     for threads in [false, true] {
         let mut batch = Batch::new(Anytime::new(AnytimeOptions::default()));
         let mut actions = vec![JointAction::new(); all.len()];
-        let mut decisions: Vec<Decision> = all
+        let mut decisions: Vec<BatchItem> = all
             .iter()
             .zip(&mut actions)
-            .map(|(p, action)| Decision { graph: &p.graph, tables: &p.tables, action })
+            .map(|(p, action)| BatchItem { graph: &p.graph, tables: &p.tables, action })
             .collect();
         let mut answers = Vec::new();
         batch.coordinate(&mut decisions, threads, &mut answers);
@@ -206,14 +206,14 @@ fn act(
     damping: f32,
 ) -> BTreeMap<usize, Vec<f32>> {
     let me = actor.agent;
-    let seats = graph.seats_of(me);
+    let memberships = graph.memberships_of(me);
     let n_actions = |region: usize| -> Vec<usize> {
         graph.region(region).iter().map(|&agent| tables.n_actions()[agent]).collect()
     };
     let silence = vec![0.0; tables.n_actions()[me]];
     let mut received: BTreeMap<usize, Vec<f32>> =
-        seats.iter().map(|seat| (seat.region, silence.clone())).collect();
-    let owned: Vec<usize> = seats.iter().filter(|s| s.slot == 0).map(|s| s.region).collect();
+        memberships.iter().map(|membership| (membership.region, silence.clone())).collect();
+    let owned: Vec<usize> = memberships.iter().filter(|s| s.slot == 0).map(|s| s.region).collect();
     let mut sent: BTreeMap<(usize, usize), Vec<f32>> = BTreeMap::new();
     for &region in &owned {
         for (slot, n) in n_actions(region).into_iter().enumerate() {
@@ -222,15 +222,17 @@ fn act(
     }
     let mut heard: BTreeMap<(usize, usize, usize), Vec<f32>> = BTreeMap::new();
     for round in 0..rounds {
-        for seat in seats {
-            let others = received.iter().filter(|(region, _)| **region != seat.region);
+        for membership in memberships {
+            let others = received.iter().filter(|(region, _)| **region != membership.region);
             let mut told = Vec::new();
             agent_to_region(tables.agent(me), others.map(|(_, m)| m.as_slice()), &mut told);
-            let owner = graph.region(seat.region)[0];
-            outboxes[owner].send(Mail::Told(round, seat.region, seat.slot, told)).expect("open");
+            let owner = graph.region(membership.region)[0];
+            outboxes[owner]
+                .send(Mail::Told(round, membership.region, membership.slot, told))
+                .expect("open");
         }
         let mut answers = Vec::new();
-        while answers.len() < seats.len() {
+        while answers.len() < memberships.len() {
             match actor.inbox.recv().expect("open") {
                 Mail::Answer(region, message) => answers.push((region, message)),
                 // A neighbour may be a round ahead: its message waits for the others.
@@ -283,9 +285,9 @@ fn independent_actors_reach_the_messages_of_the_batched_solver() {
             actors.into_iter().map(|actor| actor.join().expect("no panic")).collect()
         });
         for (agent, received) in received.iter().enumerate() {
-            for seat in graph.seats_of(agent) {
-                let batched = solver.message(seat.region, seat.slot);
-                for (x, y) in batched.iter().zip(&received[&seat.region]) {
+            for membership in graph.memberships_of(agent) {
+                let batched = solver.message(membership.region, membership.slot);
+                for (x, y) in batched.iter().zip(&received[&membership.region]) {
                     assert!((x - y).abs() < 1e-4, "{} agent {agent}: {x} {y}", instance.name);
                 }
             }

@@ -37,7 +37,8 @@ fn simple_spread_keeps_the_contract() {
             let mut environment = spread(|o| {
                 o.agents = agents;
                 o.horizon = if agents == 40 { 3 } else { 25 };
-                o.observation = ObservationOptions { kind, occupancy, landmarks: None };
+                o.observation =
+                    ObservationOptions { kind, occupancy, ..ObservationOptions::default() };
                 o.constraints = vec![Cost::Energy, Cost::Collision];
                 o.reward = if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
             });
@@ -165,7 +166,7 @@ fn presets_resolve_to_the_documented_values() {
     };
     assert_eq!(resolved(4, Physics::Paper), (0.08, false, 0.0, 0.2));
     assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.4 * 0.04));
-    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 0.2));
+    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 2.4 * 0.15));
     let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
     let read: SimpleSpreadOptions = toml::from_str(&text).unwrap();
     assert_eq!(read, SimpleSpreadOptions::default());

@@ -101,3 +101,27 @@ fn a_model_that_sees_all_landmarks_by_number_is_refused_elsewhere() {
     let error = model.operating_points(&scenario, &[vec![0.0]]).err().unwrap().to_string();
     assert!(error.contains("`agents`: 4 (this model was trained with 3 agents"), "{error}");
 }
+
+/// What another process is about to replace must not be read: the lock comes first.
+#[test]
+fn a_run_in_use_is_refused_before_its_checkpoint_is_read() {
+    let root = tempfile::tempdir().unwrap();
+    let session = Session::start(config(&[]), Some(root.path()), root.path()).unwrap();
+    let newest = root.path().join("checkpoints/step_000000000000.safetensors");
+    std::fs::write(&newest, "half a checkpoint").unwrap();
+    let refusal = || Session::resume(root.path()).err().unwrap().to_string();
+    assert!(refusal().ends_with("is being written by another cgcmarl"), "{}", refusal());
+    drop(session);
+    assert!(refusal().contains("not a whole safetensors file"), "{}", refusal());
+}
+
+/// Where no training can begin is told before networks are built and weights are read.
+#[test]
+fn a_place_that_is_taken_is_refused_before_any_work() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("file");
+    std::fs::write(&file, "mine").unwrap();
+    let settings = config(&[("start_from", "nowhere")]);
+    let error = Session::start(settings, Some(&file), root.path()).err().unwrap().to_string();
+    assert!(error.contains("file is not a directory"), "{error}");
+}

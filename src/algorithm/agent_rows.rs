@@ -37,23 +37,24 @@ pub fn write_agent_rows(
 mod tests {
     use super::*;
     use crate::environment::{
-        Environment, simple_spread::SimpleSpread, spread_options::SimpleSpreadOptions,
+        Environment,
+        simple_spread::{SimpleSpread, SimpleSpreadOptions},
     };
 
     #[test]
-    fn every_agent_sees_the_world_from_where_it_stands() {
+    fn every_agent_sees_the_state_from_where_it_stands() {
         let options = SimpleSpreadOptions { agents: 2, ..SimpleSpreadOptions::default() };
-        let world = SimpleSpread::new(&options).unwrap();
+        let environment = SimpleSpread::new(&options).unwrap();
         // Positions, velocities and landmarks of two agents, in two states.
         let mut states = vec![0.0, 0.0, 1.0, 2.0, 0.1, 0.2, 0.3, 0.4, -1.0, 0.0, 0.0, -1.0];
         states.extend_from_within(..);
         let mut rows = Vec::new();
-        assert_eq!(write_agent_rows(world.view(), &states, true, &mut rows), 4);
-        let width = agent_row_width(world.view().spec(), true);
+        assert_eq!(write_agent_rows(environment.view(), &states, true, &mut rows), 4);
+        let width = agent_row_width(environment.view().spec(), true);
         let second = [0.3, 0.4, 1.0, 2.0, -2.0, -2.0, -1.0, -3.0, -1.0, -2.0, 0.0, 1.0];
         assert_eq!(rows[width..2 * width], second);
         assert_eq!(rows[..2 * width], rows[2 * width..]);
-        assert_eq!(write_agent_rows(world.view(), &states, false, &mut rows), 4);
+        assert_eq!(write_agent_rows(environment.view(), &states, false, &mut rows), 4);
         assert_eq!(rows[width - 2..2 * width - 4], second[..width - 2]);
     }
 }

@@ -5,7 +5,7 @@ use crate::graph::{CoordinationGraph, JointAction};
 use rayon::prelude::*;
 
 /// One decision to make.
-pub struct Decision<'a> {
+pub struct BatchItem<'a> {
     /// Who is coupled to whom.
     pub graph: &'a CoordinationGraph,
     /// What is worth how much.
@@ -30,13 +30,13 @@ impl<C: Coordinator + Clone> Batch<C> {
     /// Makes decision `i` with coordinator `i`; `threads` shares them among rayon's threads.
     pub fn coordinate(
         &mut self,
-        decisions: &mut [Decision],
+        decisions: &mut [BatchItem],
         threads: bool,
         answers: &mut Vec<Coordination>,
     ) {
         let n = decisions.len().max(self.coordinators.len());
         self.coordinators.resize(n, self.prototype.clone());
-        let decide = |(coordinator, decision): (&mut C, &mut Decision)| {
+        let decide = |(coordinator, decision): (&mut C, &mut BatchItem)| {
             coordinator.coordinate(decision.graph, decision.tables, decision.action)
         };
         if threads {

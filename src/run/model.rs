@@ -242,9 +242,7 @@ pub fn episodes_of(
     options: &EvaluationOptions,
     controller: &mut dyn Controller,
 ) -> Result<Vec<Summary>> {
-    if options.episodes == 0 {
-        return Err(Error::setting("episodes", 0, "must be positive"));
-    }
+    options.check(&scenario.spec()?)?;
     let mut environments = vectorise(scenario, options.episodes.min(EVALUATION_WIDTH))?;
     let episodes = 0..options.episodes as u64;
     Ok(play_episodes(&mut environments, controller, episodes, options.start_seed))

@@ -17,7 +17,7 @@ use cgcmarl::{
     },
     experiment::TASK,
     rng::{Purpose, Streams},
-    run_dir::RunDir,
+    run_dir::{RunDir, files},
 };
 use std::{
     fs,
@@ -66,7 +66,7 @@ fn left_out(folder: &Path) -> Vec<PathBuf> {
     for place in team_sizes(folder).into_iter().map(|n| team_folder(folder, n)) {
         for run in ROWS.iter().flat_map(|row| trained(&place, row)) {
             if steps(&run).is_none() {
-                files.push(run.join("config.toml"));
+                files.push(run.join(files::CONFIG));
             }
             let layouts = [Layout::Random].into_iter().chain(LAYOUTS);
             let played = layouts.map(|layout| played_file(&run, layout));
@@ -120,7 +120,7 @@ fn trained(place: &Path, row: &Row) -> Vec<PathBuf> {
             let seed = entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok()?;
             Some((seed, entry.path()))
         })
-        .filter(|(_, path)| path.join("model.safetensors").exists())
+        .filter(|(_, path)| path.join(files::MODEL).exists())
         .collect();
     found.sort();
     found.into_iter().map(|(_, path)| path).collect()

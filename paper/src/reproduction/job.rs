@@ -13,7 +13,7 @@ use cgcmarl::{
     error::{Error, Result},
     evaluation::EvaluationOptions,
     experiment::{End, Model, Session, Watch, episodes_of},
-    run_dir::unix_seconds,
+    run_dir::{RunDir, files, unix_seconds},
 };
 use serde_json::{Value, json};
 use std::{
@@ -23,7 +23,6 @@ use std::{
 
 /// Seconds between two notes of the time spent.
 const NOTE_INTERVAL: f64 = 20.0;
-const SECONDS: &str = "training_seconds.json";
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +36,9 @@ pub enum JobEnd {
 /// Trains what is not trained, plays what is not played.
 pub fn run_job(plan: &Plan, job: &Job, folder: &Path, watch: &mut dyn Watch) -> Result<JobEnd> {
     let (place, config) = (job.place(folder), plan.config(job)?);
-    if !place.join("model.safetensors").exists() || !is_same(&place, &config)? {
+    if !place.join(files::MODEL).exists() || !is_same(&place, &config)? {
         let mut session = open_session(&place, &config)?;
-        let mut timed = Timed::new(watch, place.join(SECONDS));
+        let mut timed = Timed::new(watch, place.join(files::TRAINING_SECONDS));
         let end = session.run(&mut timed);
         timed.note()?;
         if end? == End::Stopped {
@@ -103,7 +102,9 @@ pub(super) fn read_played(file: &Path) -> Option<Played> {
 
 /// Seconds spent on training so far.
 pub fn training_seconds(place: &Path) -> Option<f64> {
-    let note: Value = serde_json::from_str(&fs::read_to_string(place.join(SECONDS)).ok()?).ok()?;
+    let note: Value =
+        serde_json::from_str(&fs::read_to_string(place.join(files::TRAINING_SECONDS)).ok()?)
+            .ok()?;
     note["seconds"].as_f64()
 }
 
@@ -114,7 +115,7 @@ fn is_played(file: &Path, plan: &Plan) -> bool {
 
 /// Whether a run was made with this configuration; how it is measured may differ.
 fn is_same(place: &Path, config: &Config) -> Result<bool> {
-    let file = place.join("config.toml");
+    let file = place.join(files::CONFIG);
     let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
     let mut found = Config::parse(&text).map_err(|message| Error::format(&file, None, message))?;
     found.evaluation.clone_from(&config.evaluation);
@@ -135,15 +136,11 @@ fn is_same(place: &Path, config: &Config) -> Result<bool> {
 
 /// Takes a training up where it stopped, or starts it.
 fn open_session(place: &Path, config: &Config) -> Result<Session> {
-    let has_config = place.join("config.toml").exists();
-    let latest = place.join("checkpoints").join("latest");
-    if has_config && is_same(place, config)? && latest.exists() {
+    let begun = RunDir::open(place).is_ok_and(|run| run.has_checkpoint());
+    if begun && is_same(place, config)? {
         return Session::resume(place);
     }
-    // Killed before its first checkpoint: nothing is lost by starting again.
-    if place.join("manifest.json").exists() {
-        fs::remove_dir_all(place).map_err(Error::file(place))?;
-    }
+    // One that was killed before its first checkpoint is begun again.
     Session::start(config.clone(), Some(place), place)
 }
 

@@ -16,5 +16,6 @@ pub use marl_eval::marl_eval;
 pub use plan::{Budget, Job, LAYOUTS, Plan, ROWS, Row};
 pub use record::{Played, PlayedPoint};
 pub use results::{
-    COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Spread2, Team,
+    COVERAGES, Dominance, Learning, MethodFront, Point, RESULTS_FILE, Results, Spread, Spread2,
+    Team,
 };

@@ -51,7 +51,7 @@ fn coupled(
                 .zip([1, 0])
                 .map(|(&agent, bit)| {
                     let cell = (state >> bit & 1) * 2 + (action >> bit & 1);
-                    own[agent][cell] / graph.seats_of(agent).len() as f64
+                    own[agent][cell] / graph.memberships_of(agent).len() as f64
                 })
                 .sum();
             *reward = alone + strength * *reward;

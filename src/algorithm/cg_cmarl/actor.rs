@@ -239,7 +239,11 @@ impl Sights {
 
 /// Gives the tables the shape of a graph. Regions are all of one size, so that only their number
 /// matters; every entry is written afterwards and no utility ever is.
-pub(in crate::algorithm) fn refit(tables: &mut FactorTables, fitted: &mut usize, graph: &CoordinationGraph) {
+pub(in crate::algorithm) fn refit(
+    tables: &mut FactorTables,
+    fitted: &mut usize,
+    graph: &CoordinationGraph,
+) {
     if *fitted != graph.n_regions() {
         tables.fit(graph);
         *fitted = graph.n_regions();

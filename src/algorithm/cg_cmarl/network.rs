@@ -274,22 +274,16 @@ fn augment_rows(primary: &mut [f32], cost: &[f32], multipliers: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use crate::{
+        environment::{Environment, matrix_game::MatrixGame},
+        graph::CoordinationGraph,
+        rng::{Purpose, Streams},
+    };
 
     fn spec() -> Spec {
-        Spec {
-            task: "test".into(),
-            n_agents: 3,
-            n_actions: 9,
-            action_grid: Some(3),
-            constraints: vec!["collision".into(), "energy".into()],
-            state_width: 1,
-            agent_width: 1,
-            region_width: 4,
-            region_size: 2,
-            max_regions: 3,
-            horizon: 1,
-        }
+        let mut rng = Streams::new(0).rng(Purpose::Problem, 0);
+        let game = MatrixGame::random(CoordinationGraph::complete(3), 9, 2, 1, &mut rng).unwrap();
+        Spec { action_grid: Some(3), region_width: 4, ..game.view().spec().clone() }
     }
 
     fn check(head: HeadKind) {

@@ -67,12 +67,7 @@ impl CgCmarlModel {
 
     /// Its network and numbers, for those who look inside its decisions.
     pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
-        Stage {
-            network: &self.network,
-            parameters: &self.parameters,
-            view,
-            noise: None,
-        }
+        Stage { network: &self.network, parameters: &self.parameters, view, noise: None }
     }
 }
 

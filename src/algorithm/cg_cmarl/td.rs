@@ -4,8 +4,8 @@
 
 use super::{
     actor::refit,
-    targets::{bootstrap, summed_error},
     network::{TwoHead, TwoHeadWorkspace},
+    targets::{bootstrap, summed_error},
 };
 use crate::{
     coordination::{Coordinator, FactorTables},
@@ -195,7 +195,7 @@ impl TdShard {
         let (stride, width) = (network.n_inputs(), view.spec().region_width);
         let range = start * stride..self.regions.len() * stride;
         let (before, after) = (&mut self.before[range.clone()], &mut self.after[range]);
-        for (turned, state) in self.turned.iter_mut().zip([row.state, row.after]) {
+        for (turned, state) in self.turned.iter_mut().zip([row.state, row.next_state]) {
             turned.clear();
             turned.extend_from_slice(state);
             view.transform_state(sample.symmetry, turned);

@@ -164,7 +164,7 @@ impl Approximator {
         load_weights(layout, name, checkpoint, &mut self.parameters)?;
         load_weights(layout, &format!("{name}.adam.mean"), checkpoint, &mut self.adam.mean)?;
         load_weights(layout, &format!("{name}.adam.square"), checkpoint, &mut self.adam.square)?;
-        self.adam.steps = checkpoint.entry(&format!("{name}_adam_steps"))?;
+        self.adam.steps = checkpoint.count(&format!("{name}_adam_steps"))?;
         Ok(())
     }
 }
@@ -211,7 +211,7 @@ pub(in crate::algorithm) fn clip_gradient(gradient: &mut [f32], max_norm: f32) {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::ppo::{Deed, policy_loss, value_loss},
+        algorithm::on_policy::ppo::{Taken, policy_loss, value_loss},
         rng::{Purpose, Streams},
     };
 
@@ -238,8 +238,8 @@ mod tests {
     fn the_policy_loss_reaches_every_weight_as_finite_differences_say() {
         check(4, |row, logits, d_logits| {
             let advantage = (row % 7) as f32 / 3.0 - 1.0;
-            let deed = Deed { action: row % 4, log_probability: -1.3, advantage };
-            policy_loss(logits, deed, 0.2, 0.1, d_logits).into()
+            let taken = Taken { action: row % 4, log_probability: -1.3, advantage };
+            policy_loss(logits, taken, 0.2, 0.1, d_logits).into()
         });
     }
 

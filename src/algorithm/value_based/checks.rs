@@ -2,7 +2,7 @@
 
 use super::{JointValue, Networks, QLearningOptions, joint_batch::JointBatch};
 use crate::{
-    algorithm::{Algorithm, Learner, Start},
+    algorithm::{Algorithm, Start},
     checkpoint::Checkpoint,
     environment::{
         Batch, Environment, View,

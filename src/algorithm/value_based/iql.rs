@@ -3,9 +3,10 @@
 //! y_i = r_i + γ Q̄(o_i', argmax_a Q(o_i', a)); the loss is the mean of ½ (Q(o_i, a_i) − y_i)².
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
+    JointValue, Networks, QLearningOptions, ValueBased,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
+    squared, usual_exploration,
 };
 use crate::{
     environment::{Batch, Spec, View},
@@ -44,6 +45,10 @@ pub(in crate::algorithm) struct IqlAlgorithm;
 impl ValueBased for IqlAlgorithm {
     type Options = IqlOptions;
     const NAME: &'static str = "iql";
+
+    fn sizes(options: &IqlOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
+        vec![options.network.sizes(spec)]
+    }
 
     fn value(options: &IqlOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         Ok(Box::new(Iql::new(options, spec)))
@@ -108,7 +113,9 @@ impl JointValue for Iql {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{
+            assert_gradient, learned_action, pair_game, small_spread,
+        },
         environment::{Environment, matrix_game::MatrixGame},
     };
 

@@ -4,11 +4,13 @@
 //! gives W₁, b₁, w₂ and v; the loss is the mean of ½ (Q_tot − r − γ Q̄_tot(s', argmax))².
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
+    JointValue, Networks, QLearningOptions, ValueBased,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
+    squared, usual_exploration,
 };
 use crate::{
+    algorithm::memory,
     environment::{Batch, Spec, View},
     error::{Error, Result},
     graph::JointAction,
@@ -64,6 +66,14 @@ pub(in crate::algorithm) struct QmixAlgorithm;
 impl ValueBased for QmixAlgorithm {
     type Options = QmixOptions;
     const NAME: &'static str = "qmix";
+
+    fn sizes(options: &QmixOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
+        let MixerOptions { units, hypernetwork } = options.mixer;
+        let outputs = (spec.n_agents() as f64 + 2.0) * units as f64 + 1.0;
+        let widths = memory::widths(spec.state_width as f64, &[hypernetwork], outputs);
+        let mixer = ("units", memory::parameters(&widths), memory::row(&widths));
+        vec![options.network.sizes(spec), mixer]
+    }
 
     fn value(options: &QmixOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         if options.mixer.units == 0 {
@@ -257,9 +267,11 @@ fn elu_slope(x: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{
+            assert_gradient, learned_action, pair_game, small_spread,
+        },
         environment::{Environment, matrix_game::MatrixGame},
-        rng::Purpose,
+        rng::{Purpose, Streams},
     };
 
     fn small() -> QmixOptions {

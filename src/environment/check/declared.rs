@@ -24,9 +24,10 @@ pub(super) fn check_spec(spec: &Spec) -> Result<()> {
     if sizes.contains(&0) {
         return broken("no steps, no regions or regions of nobody");
     }
-    if spec.action_grid.is_some_and(|grid| {
-        spec.agents.iter().any(|agent| agent.n_actions != grid * grid)
-    }) {
+    if spec
+        .action_grid
+        .is_some_and(|grid| spec.agents.iter().any(|agent| agent.n_actions != grid * grid))
+    {
         return broken("an action grid has as many actions as its square");
     }
     check_measures(spec)

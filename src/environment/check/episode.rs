@@ -118,8 +118,7 @@ fn spoiled() -> Outcome {
 fn said(outcome: &Outcome) -> Vec<u64> {
     let Outcome { team_reward, agent_rewards, region_rewards, .. } = outcome;
     let rewards = agent_rewards.iter().chain(region_rewards).chain([team_reward]);
-    let costs =
-        outcome.team_costs.iter().chain(&outcome.region_costs).chain(&outcome.agent_costs);
+    let costs = outcome.team_costs.iter().chain(&outcome.region_costs).chain(&outcome.agent_costs);
     let numbers = rewards.chain(costs).map(|number| u64::from(number.to_bits()));
     let metrics = outcome.metrics.iter().map(|number| number.to_bits());
     numbers.chain(metrics).chain([outcome.ending as u64]).collect()

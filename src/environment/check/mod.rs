@@ -39,12 +39,15 @@ pub fn check_environment(environment: &mut dyn Environment) -> Result<()> {
     declared::check_spec(environment.view().spec())?;
     declared::check_symmetries(environment.view())?;
     for seed in 0..EPISODES {
-        let first = episode::play(environment, seed, false, &mut episode::RandomActions::new(seed))?;
-        let again = episode::play(environment, seed, false, &mut episode::RandomActions::new(seed))?;
+        let first =
+            episode::play(environment, seed, false, &mut episode::RandomActions::new(seed))?;
+        let again =
+            episode::play(environment, seed, false, &mut episode::RandomActions::new(seed))?;
         if again != first {
             return broken("the same seed and actions gave another episode");
         }
-        let spoiled = episode::play(environment, seed, true, &mut episode::RandomActions::new(seed))?;
+        let spoiled =
+            episode::play(environment, seed, true, &mut episode::RandomActions::new(seed))?;
         if spoiled != first {
             return broken("a step leaves something of the outcome as it was before");
         }

@@ -57,7 +57,9 @@ fn check_costs(spec: &Spec, outcome: &Outcome) -> Result<()> {
         let most = constraint.most + TOLERANCE * (1.0 + constraint.most);
         if let Some(cost) = paid.find(|cost| f64::from(**cost) > most) {
             let most = constraint.most;
-            return broken(format!("an agent pays {cost} for `{name}`, at most {most} is declared"));
+            return broken(format!(
+                "an agent pays {cost} for `{name}`, at most {most} is declared"
+            ));
         }
     }
     Ok(())

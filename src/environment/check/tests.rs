@@ -106,7 +106,9 @@ fn spec(fault: Fault, agents: usize) -> Spec {
     };
     let mut spec = Spec {
         task: "line".into(),
-        agents: (0..agents).map(|i| AgentSpec { n_actions: if i == 0 { 300 } else { 3 } }).collect(),
+        agents: (0..agents)
+            .map(|i| AgentSpec { n_actions: if i == 0 { 300 } else { 3 } })
+            .collect(),
         action_grid: None,
         metrics: vec![end, rate("met"), rate("floor")],
         objective: "right".into(),
@@ -331,7 +333,10 @@ impl Environment for Line {
         let handle = if fault == Fault::WrongHandle { 0 } else { last };
         let shape = Shape::disc(Role::Agent, [self.places[last], 0.0], 0.4);
         let top = if fault == Fault::NoBounds { -1.0 } else { 1.0 };
-        Drawing { bounds: [-3.0, -1.0, 3.0, top], shapes: vec![shape.of_agent(agent).movable(handle)] }
+        Drawing {
+            bounds: [-3.0, -1.0, 3.0, top],
+            shapes: vec![shape.of_agent(agent).movable(handle)],
+        }
     }
 }
 
@@ -388,7 +393,11 @@ impl Task for LineTask {
     }
 
     fn card(&self, options: &LineOptions) -> serde_json::Value {
-        if self.0 == Fault::Card { "a line".into() } else { serde_json::json!({"options": options}) }
+        if self.0 == Fault::Card {
+            "a line".into()
+        } else {
+            serde_json::json!({"options": options})
+        }
     }
 
     fn with_agents(&self, options: &LineOptions, agents: usize) -> Result<LineOptions> {

@@ -246,9 +246,7 @@ fn optional_keys(scenario: &Scenario) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        algorithm::CgCmarlOptions, environment::simple_spread::SimpleSpreadOptions,
-    };
+    use crate::{algorithm::CgCmarlOptions, environment::simple_spread::SimpleSpreadOptions};
 
     fn resolve(overrides: &[&str]) -> Result<Config> {
         let pairs: Vec<_> = overrides

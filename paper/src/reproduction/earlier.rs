@@ -12,7 +12,7 @@ use cgcmarl::{
     error::{Error, Result},
     evaluation::{Named, Score, statistics::mean_estimate},
     run::Config,
-    run_dir::RunDir,
+    run_dir::{RunDir, files},
 };
 use serde::Deserialize;
 use std::{
@@ -83,7 +83,7 @@ fn trained(team: &Path, row: &Row) -> Vec<(u64, PathBuf)> {
             let seed = entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok()?;
             Some((seed, entry.path()))
         })
-        .filter(|(_, path)| path.join("model.safetensors").exists())
+        .filter(|(_, path)| path.join(files::MODEL).exists())
         .collect();
     found.sort();
     found
@@ -102,7 +102,7 @@ fn has_episodes(place: &Path) -> bool {
 fn trained_row(place: &Path, row: &Row, n_agents: usize, seed: u64) -> Result<RowResult> {
     let run = RunDir::open(place)?;
     let config = Config::parse(&run.config()?)
-        .map_err(|message| Error::format(place.join("config.toml"), None, message))?;
+        .map_err(|message| Error::format(place.join(files::CONFIG), None, message))?;
     let mut result = RowResult::new(row.name, n_agents, seed, &config.scenario()?)?;
     result.steps = config.training.total_steps;
     result.curve = Curve::of_lines(&run.metrics()?, n_agents);

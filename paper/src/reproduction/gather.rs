@@ -4,7 +4,7 @@ use super::{
     bootstrap::Entry,
     measure::measure,
     plan::{ROWS, Row, all_layouts, layout_name},
-    results::{COVERAGES, Learning, Results, Team},
+    results::{COVERAGES, Learning, RESULTS_FILE, Results, Team},
     row_file::{PlayedPoint, RowResult},
     rows::Rows,
 };
@@ -15,8 +15,6 @@ use cgcmarl::{
 };
 use std::{fs, path::Path};
 
-/// Where everything stands for programs.
-const RESULTS: &str = "results.json";
 /// The layout of the paper's tables.
 pub(super) const TABLES_LAYOUT: &str = "random";
 
@@ -36,7 +34,7 @@ pub fn gather(folder: &Path) -> Results {
 /// none; nothing where the folder is no reproduction.
 pub fn open(folder: &Path) -> Result<Option<Results>> {
     let rows = Rows::read(folder);
-    let file = folder.join(RESULTS);
+    let file = folder.join(RESULTS_FILE);
     if !rows.is_empty() || !file.exists() {
         return Ok((!rows.is_empty()).then(|| results(&rows)));
     }

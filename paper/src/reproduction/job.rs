@@ -120,7 +120,7 @@ fn is_complete(row: &RowResult, plan: &Plan) -> bool {
 }
 
 fn train(place: &Path, config: &Config, watch: &mut dyn Watch) -> Result<End> {
-    if place.join("model.safetensors").exists() && is_same(place, config)? {
+    if place.join(files::MODEL).exists() && is_same(place, config)? {
         return Ok(End::Finished);
     }
     let mut session = open_session(place, config)?;
@@ -150,18 +150,6 @@ fn open_session(place: &Path, config: &Config) -> Result<Session> {
     }
     // One that was killed before its first checkpoint is begun again.
     Session::start(config.clone(), Some(place), place)
-}
-
-/// Whether a folder, or one right below it, holds anything that was trained.
-fn holds_weights(place: &Path) -> bool {
-    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_weights = |path: PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        !hidden && path.extension().is_some_and(|extension| extension == "safetensors")
-    };
-    entries(place).any(|entry| {
-        is_weights(entry.path()) || entries(&entry.path()).any(|inner| is_weights(inner.path()))
-    })
 }
 
 /// The same scenario with its landmarks elsewhere.

@@ -17,7 +17,7 @@ const SOUGHT: u64 = 60;
 const PAGE: &str = include_str!("../../../viewer/report.html");
 const PARTS: [(&str, &str); 4] = [
     ("{{style}}", include_str!("../../../viewer/style.css")),
-    ("{{arena}}", include_str!("../../../viewer/arena.js")),
+    ("{{drawing}}", include_str!("../../../viewer/drawing.js")),
     ("{{charts}}", include_str!("../../../viewer/charts.js")),
     ("{{report}}", include_str!("../../../viewer/report.js")),
 ];

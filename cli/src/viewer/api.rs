@@ -2,8 +2,8 @@
 
 use super::{
     answer::{Refusal, data},
-    cast::Cast,
     message::{self, Limits},
+    policies::PolicyPool,
     server::aside,
 };
 use axum::{
@@ -30,21 +30,21 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const ASSETS: [(&str, &str, &str); 7] = [
     ("/", HTML, include_str!("../../../viewer/view.html")),
     ("/style.css", STYLE, include_str!("../../../viewer/style.css")),
-    ("/arena.js", SCRIPT, include_str!("../../../viewer/arena.js")),
+    ("/drawing.js", SCRIPT, include_str!("../../../viewer/drawing.js")),
     ("/charts.js", SCRIPT, include_str!("../../../viewer/charts.js")),
-    ("/theatre.js", SCRIPT, include_str!("../../../viewer/theatre.js")),
+    ("/playback.js", SCRIPT, include_str!("../../../viewer/playback.js")),
     ("/measure.js", SCRIPT, include_str!("../../../viewer/measure.js")),
     ("/view.js", SCRIPT, include_str!("../../../viewer/view.js")),
 ];
 
 /// Who may ask: those who reached us under one of our own names.
-pub(crate) struct Door {
+pub(crate) struct Access {
     address: SocketAddr,
     host: String,
 }
 
-impl Door {
-    /// The door of a server at an address that was asked for under a name.
+impl Access {
+    /// The access of a server at an address that was asked for under a name.
     pub(crate) fn new(address: SocketAddr, host: &str) -> Self {
         Self { address, host: host.to_ascii_lowercase() }
     }
@@ -74,12 +74,12 @@ impl Door {
 }
 
 /// Every path, and who answers there.
-pub(crate) fn router(cast: Arc<Cast>, door: Door) -> Router {
+pub(crate) fn router(pool: Arc<PolicyPool>, access: Access) -> Router {
     let api = Router::new()
         .route("/api/run", get(describe))
-        .route("/api/start", told(Cast::start))
-        .route("/api/step", told(Cast::step))
-        .route("/api/measure", told(Cast::measure));
+        .route("/api/start", told(PolicyPool::start))
+        .route("/api/step", told(PolicyPool::step))
+        .route("/api/measure", told(PolicyPool::measure));
     let with_asset = |router: Router<_>, (path, content_type, text): (&str, &'static str, _)| {
         router
             .route(path, get(move || async move { ([(header::CONTENT_TYPE, content_type)], text) }))
@@ -89,16 +89,16 @@ pub(crate) fn router(cast: Arc<Cast>, door: Door) -> Router {
         .fold(api, with_asset)
         .fallback(nowhere)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(Arc::new(door), enter))
-        .with_state(cast)
+        .layer(from_fn_with_state(Arc::new(access), enter))
+        .with_state(pool)
 }
 
 async fn enter(
-    State(door): State<Arc<Door>>,
+    State(access): State<Arc<Access>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    door.check(request.headers())?;
+    access.check(request.headers())?;
     Ok(next.run(request).await)
 }
 
@@ -110,9 +110,12 @@ async fn wrong_method(method: Method, uri: Uri) -> Refusal {
     Refusal(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not take {method}", uri.path()))
 }
 
-async fn describe(State(cast): State<Arc<Cast>>, headers: HeaderMap) -> Result<Response, Refusal> {
+async fn describe(
+    State(pool): State<Arc<PolicyPool>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     aside(move || {
-        let (value, tag) = cast.description();
+        let (value, tag) = pool.description();
         let known = text(&headers, &header::IF_NONE_MATCH).is_some_and(|known| known == tag);
         let answer = if known { StatusCode::NOT_MODIFIED.into_response() } else { data(&value) };
         Ok(([(header::ETAG, tag)], answer).into_response())
@@ -122,16 +125,16 @@ async fn describe(State(cast): State<Arc<Cast>>, headers: HeaderMap) -> Result<R
 
 /// Answers the message of a body.
 fn told<T: DeserializeOwned + Limits + 'static>(
-    answer: fn(&Cast, &T) -> Result<Value, Refusal>,
-) -> MethodRouter<Arc<Cast>> {
-    post(move |State(cast): State<Arc<Cast>>, headers: HeaderMap, body: Bytes| async move {
+    answer: fn(&PolicyPool, &T) -> Result<Value, Refusal>,
+) -> MethodRouter<Arc<PolicyPool>> {
+    post(move |State(pool): State<Arc<PolicyPool>>, headers: HeaderMap, body: Bytes| async move {
         // A foreign page cannot send this type without asking first, and we never consent.
         let sent = text(&headers, &header::CONTENT_TYPE).unwrap_or_default();
         if !sent.starts_with("application/json") {
             let text = "send Content-Type: application/json";
             return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text.into()));
         }
-        let read = move || answer(&cast, &message::read(&body).map_err(Refusal::bad)?);
+        let read = move || answer(&pool, &message::read(&body).map_err(Refusal::bad)?);
         aside(read).await.map(|value| data(&value))
     })
 }
@@ -146,13 +149,13 @@ mod tests {
     use super::*;
 
     fn status(host: &str, origin: Option<&str>) -> u16 {
-        let door = Door::new("127.0.0.1:8000".parse().unwrap(), "127.0.0.1");
+        let access = Access::new("127.0.0.1:8000".parse().unwrap(), "127.0.0.1");
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().unwrap());
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        door.check(&headers).map_or_else(|Refusal(status, _)| status.as_u16(), |()| 200)
+        access.check(&headers).map_or_else(|Refusal(status, _)| status.as_u16(), |()| 200)
     }
 
     #[test]

@@ -5,13 +5,13 @@
 
 mod answer;
 mod api;
-mod cast;
 mod follow;
 pub(crate) mod message;
+mod policies;
 mod server;
 
-pub(crate) use api::Door;
-pub(crate) use cast::Cast;
+pub(crate) use api::Access;
+pub(crate) use policies::PolicyPool;
 
 use std::{
     net::TcpListener,
@@ -31,16 +31,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Serves the page until `stop` is set.
 pub(crate) fn serve(
     listener: TcpListener,
-    cast: Cast,
-    door: Door,
+    pool: PolicyPool,
+    access: Access,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let cast = Arc::new(cast);
-    let router = api::router(Arc::clone(&cast), door);
+    let pool = Arc::new(pool);
+    let router = api::router(Arc::clone(&pool), access);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
-                cast.refresh();
+                pool.refresh();
                 thread::park_timeout(FOLLOW);
             }
         });

@@ -13,9 +13,9 @@
   let playback = null;
   let meter = null;
 
-  async function request(path, message) {
+  async function request(path, message, signal) {
     const options = message === undefined ? { cache: "no-cache" } : {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(message),
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(message), signal,
     };
     const answer = await fetch(path, options);
     const data = await answer.json();
@@ -206,9 +206,9 @@
       finished: () => { if (find("loop").checked) { episode = (episode + 1) % 1000; begin(); } else playback.pause(); },
     });
     playback.horizon = run.horizon;
-    const chunk = () => (world.agents > 5 ? 5 : 25);
-    meter = new Meter((first) => request("api/measure", { world, multiplier: multiplier(), first, episodes: chunk() })
-      .catch((error) => { if (error.status === 503) return null; throw error; }), showMeasured);
+    const measure = (first, episodes, signal) => request("api/measure", { world, multiplier: multiplier(), first, episodes }, signal)
+      .catch((error) => { if (error.status === 503) return null; throw error; });
+    meter = new Meter(measure, showMeasured);
   }
 
   async function open() {

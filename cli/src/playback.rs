@@ -194,18 +194,28 @@ impl Playback {
         graph.regions().zip(messages.strengths()).map(edge).collect()
     }
 
-    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step.
-    pub(crate) fn score(&mut self, start_seed: u64, episode: u64, multiplier: f32) -> (f64, f64) {
+    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step;
+    /// nothing when `goes_on`, asked before every step, says no.
+    pub(crate) fn score(
+        &mut self,
+        start_seed: u64,
+        episode: u64,
+        multiplier: f32,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Option<(f64, f64)> {
         self.reset(start_seed, episode);
         let horizon = self.environment.options().horizon;
         let mut collisions = 0;
         for _ in 0..horizon {
+            if !goes_on() {
+                return None;
+            }
             self.decide(multiplier);
             self.environment.step(&self.action, &mut self.outcome);
             collisions += self.outcome.metrics.collisions;
         }
         let coverage = f64::from(self.outcome.metrics.coverage[0]);
-        (coverage, f64::from(collisions) / horizon as f64)
+        Some((coverage, f64::from(collisions) / horizon as f64))
     }
 
     /// Radius of an agent.

@@ -3,14 +3,17 @@
 //! It keeps no session: a page sends the situation it shows and gets the next one, so that dragging,
 //! a moved slider or a reload need no bookkeeping here, and nothing grows with the number of pages.
 
+mod access;
 mod answer;
 mod api;
+mod connections;
 mod follow;
 pub(crate) mod message;
 mod policies;
 mod server;
+mod work;
 
-pub(crate) use api::Access;
+pub(crate) use access::Access;
 pub(crate) use policies::PolicyPool;
 
 use std::{
@@ -44,6 +47,6 @@ pub(crate) fn serve(
                 thread::park_timeout(FOLLOW);
             }
         });
-        server::serve(listener, &router, PATIENCE, stop)
+        server::serve(listener, router, PATIENCE, stop)
     })
 }

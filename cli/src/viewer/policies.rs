@@ -1,21 +1,24 @@
-//! The policies a page can watch, kept ready for the worlds it asks for.
+//! The policy pool: what a page can watch, kept ready for its next step.
 
 use super::{
     answer::Refusal,
     follow::{Followed, Reading, team_of},
     message::{Measure, Side, Start, Step, World},
+    work::Turn,
 };
 use crate::playback::Playback;
-use axum::http::StatusCode;
 use cgcmarl::environment::spread_options::SimpleSpreadOptions;
 use serde_json::{Value, json};
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError, TryLockError},
+    sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 /// Policies that wait for their next step.
 const MOST_WAITING: usize = 12;
+/// How long a measurement goes on before it answers with the episodes it has.
+const ENOUGH: Duration = Duration::from_millis(250);
 
 /// Who plays beside the run.
 enum Companion {
@@ -34,12 +37,11 @@ struct Key {
     contact: bool,
 }
 
-/// Everyone who can play.
+/// Every policy that can be watched.
 pub(crate) struct PolicyPool {
     run: Followed,
     companion: Companion,
     waiting: Mutex<Vec<(Key, Playback)>>,
-    measuring: Mutex<()>,
 }
 
 impl PolicyPool {
@@ -50,12 +52,7 @@ impl PolicyPool {
             Some("oracle") => Companion::Oracle,
             Some(path) => Companion::Run(Followed::open(Path::new(path))?),
         };
-        Ok(Self {
-            run: Followed::open(run)?,
-            companion,
-            waiting: Mutex::default(),
-            measuring: Mutex::default(),
-        })
+        Ok(Self { run: Followed::open(run)?, companion, waiting: Mutex::default() })
     }
 
     /// Looks for newer checkpoints, curves and fronts.
@@ -109,22 +106,21 @@ impl PolicyPool {
         serde_json::to_value(report).map_err(|_| Refusal::ours())
     }
 
-    /// A few episodes from the start states of every sweep; one measurement at a time.
-    pub(crate) fn measure(&self, message: &Measure) -> Result<Value, Refusal> {
-        let _turn = match self.measuring.try_lock() {
-            Ok(turn) => turn,
-            Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                let text = "another measurement is running; try again";
-                return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, text.into()));
-            }
-        };
+    /// Episodes from the start states of every sweep: as many as were asked for, or as time allows, at
+    /// least one. Nobody waits for a measurement in vain: it ends when its client has left.
+    pub(crate) fn measure(&self, message: &Measure, turn: &mut Turn) -> Result<Value, Refusal> {
         let (key, mut playback) = self.take(message.policy, &message.world)?;
-        let episodes = message.first..message.first + message.episodes as u64;
         let start_seed = self.start_seed();
-        let scores: Vec<[f64; 2]> = episodes
-            .map(|episode| playback.score(start_seed, episode, message.multiplier).into())
-            .collect();
+        let mut scores: Vec<[f64; 2]> = vec![];
+        for episode in message.first..message.first + message.episodes as u64 {
+            let mut goes_on = || turn.goes_on();
+            let score = playback.score(start_seed, episode, message.multiplier, &mut goes_on);
+            let Some((coverage, collisions)) = score else { break };
+            scores.push([coverage, collisions]);
+            if turn.lasted() > ENOUGH {
+                break;
+            }
+        }
         self.give_back(key, playback);
         Ok(json!({ "episodes": scores }))
     }

@@ -17,7 +17,7 @@ const SOUGHT: u64 = 60;
 const PAGE: &str = include_str!("../../../viewer/report.html");
 const PARTS: [(&str, &str); 4] = [
     ("{{style}}", include_str!("../../../viewer/style.css")),
-    ("{{arena}}", include_str!("../../../viewer/arena.js")),
+    ("{{drawing}}", include_str!("../../../viewer/drawing.js")),
     ("{{charts}}", include_str!("../../../viewer/charts.js")),
     ("{{report}}", include_str!("../../../viewer/report.js")),
 ];
@@ -59,10 +59,10 @@ fn telling_starts(model: &Model, multipliers: &[f32]) -> anyhow::Result<Vec<u64>
     let Some(&lowest) = multipliers.first() else { return Ok((0..EPISODES).collect()) };
     let middle = multipliers[multipliers.len() / 2];
     let mut gains: Vec<(f64, u64)> = (0..SOUGHT)
-        .map(|episode| {
-            let (_, collisions) = playback.score(seed, episode, lowest);
-            let (coverage, fewer) = playback.score(seed, episode, middle);
-            (collisions - fewer + coverage, episode)
+        .filter_map(|episode| {
+            let (_, collisions) = playback.score(seed, episode, lowest, &mut || true)?;
+            let (coverage, fewer) = playback.score(seed, episode, middle, &mut || true)?;
+            Some((collisions - fewer + coverage, episode))
         })
         .collect();
     gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

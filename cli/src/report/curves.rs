@@ -2,6 +2,7 @@
 
 use super::{
     axis::{Axis, Frame},
+    curve::{Curve, Curves},
     picture::{Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place},
 };
 use serde_json::{Value, json};
@@ -22,15 +23,9 @@ const PANELS: [(&str, &str); 4] = [
 const PAGE_PANELS: [(&str, &str); 5] =
     [PANELS[0], PANELS[1], PANELS[2], ("cost_", "cost per agent and step"), PANELS[3]];
 
-/// The values of one metric at their steps.
-struct Curve {
-    name: String,
-    points: Vec<(f64, f64)>,
-}
-
 /// Draws the metrics of a run, one panel per kind of number; kinds that were not logged leave no panel.
-pub(crate) fn learning_curves(title: &str, metrics: &[Value]) -> Picture {
-    let panels: Vec<(&str, Vec<Curve>)> = PANELS
+pub(crate) fn learning_curves(title: &str, metrics: &Curves) -> Picture {
+    let panels: Vec<(&str, Vec<&Curve>)> = PANELS
         .iter()
         .map(|(prefix, name)| (*name, curves(metrics, prefix)))
         .filter(|(_, curves)| !curves.is_empty())
@@ -51,11 +46,11 @@ pub(crate) fn learning_curves(title: &str, metrics: &[Value]) -> Picture {
     picture
 }
 
-/// The same metrics as data for a page: panels with a title and their thinned curves.
-pub(crate) fn curve_data(metrics: &[Value]) -> Value {
-    let curve = |curve: &Curve| {
-        let points: Vec<_> = thinned(&curve.points).into_iter().map(|(x, y)| [x, y]).collect();
-        json!({ "name": curve.name, "points": points })
+/// The same metrics as data for a page: panels with a title and their curves.
+pub(crate) fn curve_data(metrics: &Curves) -> Value {
+    let curve = |curve: &&Curve| {
+        let points: Vec<_> = curve.points().map(|(x, y)| [x, y]).collect();
+        json!({ "name": curve.name(), "points": points })
     };
     let panels = PAGE_PANELS.iter().map(|(prefix, title)| (title, curves(metrics, prefix)));
     panels
@@ -66,28 +61,14 @@ pub(crate) fn curve_data(metrics: &[Value]) -> Value {
         .collect()
 }
 
-/// Every metric with this prefix; a lone `null` (a number that was not finite) is a gap.
-fn curves(metrics: &[Value], prefix: &str) -> Vec<Curve> {
-    let mut found: Vec<Curve> = vec![];
-    for line in metrics {
-        let Some(step) = line["step"].as_f64() else { continue };
-        for (name, value) in cgcmarl::run_dir::numbers(line) {
-            if !name.starts_with(prefix) {
-                continue;
-            }
-            match found.iter_mut().find(|curve| curve.name == name) {
-                Some(curve) => curve.points.push((step, value)),
-                None => found.push(Curve { name, points: vec![(step, value)] }),
-            }
-        }
-    }
-    found.truncate(COLOURS.len());
-    found
+/// The metrics with this prefix, as many as there are colours.
+fn curves<'a>(metrics: &'a Curves, prefix: &str) -> Vec<&'a Curve> {
+    metrics.beginning(prefix).take(COLOURS.len()).collect()
 }
 
-fn panel(picture: &mut Picture, (left, top): Place, title: &str, curves: &[Curve]) {
+fn panel(picture: &mut Picture, (left, top): Place, title: &str, curves: &[&Curve]) {
     let bounds = (left, top, left + PANEL_WIDTH, top + PANEL_HEIGHT);
-    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let points = || curves.iter().flat_map(|curve| curve.points());
     let last = points().map(|point| point.0).fold(1.0, f64::max);
     let highest = points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
     let lowest = points().map(|point| point.1).fold(0.0, f64::min);
@@ -105,25 +86,15 @@ fn panel(picture: &mut Picture, (left, top): Place, title: &str, curves: &[Curve
     .draw(picture);
     let mut legend = left;
     for (curve, colour) in curves.iter().zip(COLOURS) {
-        let places: Vec<Place> = thinned(&curve.points)
-            .iter()
-            .map(|(step, value)| (horizontal.place(*step), vertical.place(*value)))
+        let places: Vec<Place> = curve
+            .points()
+            .map(|(step, value)| (horizontal.place(step), vertical.place(value)))
             .collect();
         picture.line(&places, colour, 1.5);
         let font = Font::new(11.0, colour).bold();
-        picture.text((legend, top - 12.0), &*curve.name, font, Anchor::Start);
-        legend += super::render::text_width(&curve.name, font) + 14.0;
+        picture.text((legend, top - 12.0), curve.name(), font, Anchor::Start);
+        legend += super::render::text_width(curve.name(), font) + 14.0;
     }
-}
-
-/// At most 400 points: the means of equal stretches, so that a long run stays readable.
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let stretch = points.len().div_ceil(400).max(1);
-    let mean = |chunk: &[(f64, f64)]| {
-        let n = chunk.len() as f64;
-        (chunk.iter().map(|p| p.0).sum::<f64>() / n, chunk.iter().map(|p| p.1).sum::<f64>() / n)
-    };
-    points.chunks(stretch).map(mean).collect()
 }
 
 #[cfg(test)]
@@ -136,17 +107,18 @@ mod tests {
             json!({"step": 1, "coverage": {"0.1": 0.5}, "loss": {"primary": 1.0, "cost": 2.0}}),
             json!({"step": 2, "coverage": {"0.1": 0.6}, "loss": {"primary": null, "cost": 1.0}}),
         ];
+        let metrics: Curves = metrics.iter().collect();
         let losses = curves(&metrics, "loss");
-        assert_eq!(losses.iter().map(|c| c.points.len()).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(curves(&metrics, "coverage")[0].name, "coverage/0.1");
+        assert_eq!(losses.iter().map(|c| c.points().count()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(curves(&metrics, "coverage")[0].name(), "coverage/0.1");
         assert!(learning_curves("run", &metrics).to_svg().unwrap().contains("environment steps"));
-        assert!(learning_curves("empty", &[]).to_png().is_ok());
+        assert!(learning_curves("empty", &Curves::default()).to_png().is_ok());
     }
 
     #[test]
     fn a_page_gets_the_costs_too() {
         let metrics = [json!({"step": 1, "cost_collision": 0.5}), json!({"step": 2, "noise": 1})];
-        let data = curve_data(&metrics);
+        let data = curve_data(&metrics.iter().collect());
         assert_eq!(data[0]["title"], "cost per agent and step");
         assert_eq!(data[0]["curves"][0]["points"], json!([[1.0, 0.5]]));
     }
@@ -167,19 +139,12 @@ mod tests {
                 })
             })
             .collect();
-        let picture = learning_curves("Simple Spread, 3 agents, cg_cmarl, seed 1", &metrics);
+        let picture =
+            learning_curves("Simple Spread, 3 agents, cg_cmarl, seed 1", &metrics.iter().collect());
         let (svg, png) = (picture.to_svg().unwrap(), picture.to_png().unwrap());
         if let Ok(folder) = std::env::var("PICTURES") {
             std::fs::write(format!("{folder}/curves.svg"), svg).unwrap();
             std::fs::write(format!("{folder}/curves.png"), png).unwrap();
         }
-    }
-
-    #[test]
-    fn long_runs_are_thinned_by_means() {
-        let points: Vec<_> = (0..800).map(|i| (f64::from(i), f64::from(i % 2))).collect();
-        let thin = thinned(&points);
-        assert_eq!(thin.len(), 400);
-        assert_eq!(thin[0], (0.5, 0.5));
     }
 }

@@ -4,10 +4,12 @@ pub(crate) mod animation;
 pub(crate) mod axis;
 pub(crate) mod budget;
 pub(crate) mod comparison;
+pub(crate) mod curve;
 pub(crate) mod curves;
 pub(crate) mod data;
 pub(crate) mod labels;
 pub(crate) mod markers;
+pub(crate) mod metrics_file;
 pub(crate) mod page;
 pub(crate) mod panels;
 pub(crate) mod picture;
@@ -24,6 +26,7 @@ pub(crate) mod theory;
 
 use anyhow::Context;
 use cgcmarl::{checkpoint::atomic, evaluation::Front, run_dir::RunDir};
+use metrics_file::MetricsFile;
 use std::path::Path;
 
 /// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder.
@@ -43,7 +46,7 @@ pub(crate) fn save_curves(run: &RunDir) -> anyhow::Result<()> {
     run.write_curves()?;
     let manifest = run.manifest()?;
     let title = format!("{}, {}, seed {}", manifest.task, manifest.algorithm, manifest.seed);
-    save_picture(run, "curves", &curves::learning_curves(&title, &run.metrics()?))
+    save_picture(run, "curves", &curves::learning_curves(&title, MetricsFile::of(run).curves()))
 }
 
 fn save_picture(run: &RunDir, name: &str, picture: &picture::Picture) -> anyhow::Result<()> {

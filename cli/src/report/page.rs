@@ -1,6 +1,6 @@
 //! The report as one HTML file that carries its data, its scripts and its style.
 
-use super::data::run_data;
+use super::{data::run_data, metrics_file::MetricsFile};
 use crate::playback::{Playback, Trace};
 use cgcmarl::{
     environment::spread_options::SimpleSpreadOptions, evaluation::Front, experiment::Model,
@@ -24,7 +24,7 @@ const PARTS: [(&str, &str); 4] = [
 
 /// The page of a run.
 pub(crate) fn run_page(model: &Model, front: &Front) -> anyhow::Result<String> {
-    let mut data = run_data(model, Some(front));
+    let mut data = run_data(model, Some(front), MetricsFile::of(&model.run).curves());
     let multipliers: Vec<Option<f32>> =
         front.points.iter().map(|p| p.score.multiplier.map(|m| m as f32)).collect();
     let labels: Vec<&str> = front.points.iter().map(|p| p.score.label.as_str()).collect();

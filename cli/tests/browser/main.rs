@@ -6,6 +6,7 @@
 
 mod controls;
 mod driver;
+mod server;
 
 use driver::Browser;
 use serde_json::Value;
@@ -199,42 +200,6 @@ fn ten_agents_move_smoothly_and_a_world_that_cannot_be_is_refused_in_words() {
 }
 
 #[test]
-fn the_server_keeps_strangers_out() {
-    let view = View::start(trained(), &[]);
-    let (status, page) = view.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n");
-    assert_eq!(status, 200);
-    assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
-    let ask = |more: &str| {
-        view.ask(&format!("GET /api/run HTTP/1.1\r\nHost: HOST\r\n{more}Connection: close\r\n\r\n"))
-    };
-    let (_, answer) = ask("");
-    let tag = answer.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
-    assert_eq!(ask(&format!("If-None-Match: {tag}\r\n")).0, 304);
-    for (request, expected) in [
-        ("GET /../Cargo.toml HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 404),
-        ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 405),
-        ("GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 403),
-        (
-            "GET /api/run HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n",
-            403,
-        ),
-        (
-            "POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
-            415,
-        ),
-        ("POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999\r\n\r\n", 413),
-        (
-            "POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
-            400,
-        ),
-    ] {
-        let (status, answer) = view.ask(request);
-        assert_eq!(status, expected, "{request}{answer}");
-        assert!(answer.contains("\"error\":"), "{answer}");
-    }
-}
-
-#[test]
 fn a_run_that_changes_is_followed_beside_another_run() {
     let folder = tempfile::tempdir().unwrap();
     for file in ["config.toml", "manifest.json", "model.safetensors", "front.json"] {
@@ -262,27 +227,6 @@ fn a_run_that_changes_is_followed_beside_another_run() {
         browser.wait(20, "document.querySelectorAll('#curves svg').length === 1");
         assert_eq!(browser.complaints(), Vec::<String>::new());
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_ends_it_cleanly() {
-    let mut view = View::start(trained(), &[]);
-    let pid = view.process.id().to_string();
-    // Neither a silent client nor one that waits for long work holds up the end.
-    let _silent = view.send("GET / HT");
-    let world = r#"{"agents":30,"layout":"random","contact":false}"#;
-    let body = format!(r#"{{"world":{world},"multiplier":1,"first":0,"episodes":25}}"#);
-    let _waiting = view.send(&format!(
-        "POST /api/measure HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    ));
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let start = std::time::Instant::now();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    assert!(view.process.wait().unwrap().success());
-    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]

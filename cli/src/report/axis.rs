@@ -15,17 +15,14 @@ pub(crate) struct Axis {
 impl Axis {
     /// A straight axis for `low..high` from place `start` to place `end`.
     pub(crate) fn linear((low, high): (f64, f64), start: f64, end: f64) -> Self {
-        Self {
-            low,
-            high: if high > low { high } else { low + 1.0 },
-            logarithmic: false,
-            start,
-            end,
-        }
+        let (low, high) = (drawable(low), drawable(high));
+        let high = if high > low { high } else { low + (1e-9 * low.abs()).max(1.0) };
+        Self { low, high, logarithmic: false, start, end }
     }
 
     /// An axis on which equal distances are equal ratios; needs `low > 0`.
     pub(crate) fn logarithmic((low, high): (f64, f64), start: f64, end: f64) -> Self {
+        let (low, high) = (drawable(low), drawable(high));
         assert!(low > 0.0 && high > low, "a logarithmic axis from {low} to {high}");
         Self { low, high, logarithmic: true, start, end }
     }
@@ -78,6 +75,11 @@ impl Axis {
             .filter(|value| (self.low * 0.999..=self.high * 1.001).contains(value))
             .collect()
     }
+}
+
+/// A number with which an axis can reckon: what is infinite or absurd is cut, what is none is zero.
+fn drawable(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(-1e300, 1e300) }
 }
 
 /// `factor * 10^exponent` as the decimal number a person would write.
@@ -163,6 +165,17 @@ mod tests {
             texts(&Axis::logarithmic((0.0015, 0.12), 0.0, 1.0)),
             ["0.002", "0.005", "0.01", "0.02", "0.05", "0.1"]
         );
+    }
+
+    #[test]
+    fn absurd_numbers_still_make_an_axis() {
+        for (low, high) in [(1e308, 1e308), (-1e308, 1e308), (f64::NAN, 1.0), (0.0, f64::INFINITY)]
+        {
+            let axis = Axis::linear((low, high), 0.0, 1.0);
+            assert!((0.0..=1.0).contains(&axis.place(0.5 * low)) || low.is_nan(), "{axis:?}");
+            assert!(axis.ticks().len() < 20, "{axis:?}");
+        }
+        assert!(Axis::logarithmic((1e-3, f64::INFINITY), 0.0, 1.0).ticks().len() < 400);
     }
 
     #[test]

@@ -82,6 +82,11 @@ impl Curves {
         }
     }
 
+    /// The one of a name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Curve> {
+        self.0.iter().find(|curve| curve.name == name)
+    }
+
     /// Those whose name begins like this.
     pub(crate) fn beginning(&self, prefix: &str) -> impl Iterator<Item = &Curve> {
         self.0.iter().filter(move |curve| curve.name.starts_with(prefix))

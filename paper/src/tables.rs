@@ -1,6 +1,40 @@
 //! The paper's printed results on Simple Spread (its two appendix tables), to stand beside ours.
 
-use cgcmarl::evaluation::pareto::TradeOff;
+use cgcmarl::evaluation::{Score, pareto::dominates};
+use serde::{Deserialize, Serialize};
+
+/// The task that the paper is about.
+pub const TASK: &str = "simple_spread";
+
+/// Where a policy stands between the paper's two measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TradeOff {
+    /// Share of landmarks covered within 0.1 at the end of an episode; more is better.
+    pub coverage: f64,
+    /// Overlapping pairs per step; less is better.
+    pub collisions: f64,
+}
+
+impl TradeOff {
+    /// Names of the metrics behind the two numbers.
+    pub const METRICS: [&str; 2] = ["coverage", "collisions_per_step"];
+
+    /// What a policy achieved; not a number where the score is of another task.
+    pub fn of(score: &Score) -> Self {
+        let [coverage, collisions] = Self::METRICS.map(|name| score.mean(name));
+        Self { coverage, collisions }
+    }
+
+    /// Both numbers, turned so that more is better.
+    pub fn point(&self) -> Vec<f64> {
+        vec![self.coverage, -self.collisions]
+    }
+
+    /// Whether it is at least as good in both and better in one.
+    pub fn dominates(&self, other: &Self) -> bool {
+        dominates(&self.point(), &other.point())
+    }
+}
 
 /// One printed row: collisions per step and coverage, each with one sample deviation over two seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +56,7 @@ pub struct PaperPoint {
 impl PaperPoint {
     /// Coverage as a fraction against collisions per step.
     pub fn trade_off(&self) -> TradeOff {
-        TradeOff { gain: self.coverage.0 / 100.0, cost: self.collisions.0 }
+        TradeOff { coverage: self.coverage.0 / 100.0, collisions: self.collisions.0 }
     }
 }
 
@@ -167,7 +201,7 @@ mod tests {
         for n_agents in [3, 4, 6, 10] {
             let points: Vec<_> = cg_cmarl(n_agents).collect();
             let optimal =
-                pareto_optimal(&points.iter().map(PaperPoint::trade_off).collect::<Vec<_>>());
+                pareto_optimal(&points.iter().map(|p| p.trade_off().point()).collect::<Vec<_>>());
             for (point, optimal) in points.iter().zip(optimal) {
                 assert_eq!(point.starred, optimal, "N = {n_agents}, {}", point.parameter);
             }

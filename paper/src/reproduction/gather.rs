@@ -1,22 +1,21 @@
 //! From run directories to results: everything that is finished below a folder.
 
 use super::{
-    bootstrap::{Entry, worlds},
+    bootstrap::{Entry, resamples},
     job::{layout_name, played_file, read_played},
     plan::{LAYOUTS, ROWS, Row, team_folder},
     record::PlayedPoint,
-    results::{COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Spread2, Team},
+    results::{COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Team},
 };
-use crate::tables;
+use crate::tables::{self, TASK, TradeOff};
 use cgcmarl::{
-    config::Config,
-    environment::layout::Layout,
+    environment::simple_spread::layout::Layout,
     evaluation::{
-        pareto::{TradeOff, hypervolume, pareto_optimal},
+        pareto::{self, pareto_optimal},
         statistics::{mean, quantile, sample_deviation},
     },
-    experiment::TASK,
     rng::{Purpose, Streams},
+    run::Config,
     run_dir::RunDir,
 };
 use std::{
@@ -24,8 +23,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Resampled worlds behind every interval and probability.
-const N_WORLDS: usize = 1000;
+/// Resamples behind every interval and probability.
+const N_RESAMPLES: usize = 1000;
 
 /// One finished model on one layout.
 struct Finished {
@@ -92,8 +91,7 @@ fn team(folder: &Path, n_agents: usize, layout: Layout) -> Option<Team> {
     let reference = read_played(&played_file(&place.join("reference"), layout));
     let of = |name: &str| {
         let point = reference.as_ref()?.points.iter().find(|point| point.parameter == name)?;
-        let means = point.weighted(&vec![1.0; point.n_episodes()]);
-        Some(Spread2 { coverage: means.gain, collisions: means.cost })
+        Some(point.weighted(&vec![1.0; point.n_episodes()]))
     };
     let entries = || models.iter().flat_map(|model| &model.entries);
     let mut team = Team {
@@ -163,22 +161,22 @@ fn measure(team: &mut Team, models: Vec<Finished>) {
         }
     }
     let mut rng = Streams::new(team.n_agents as u64).rng(Purpose::Bootstrap, 0);
-    let worlds = worlds(&entries, N_WORLDS, &mut rng);
+    let resamples = resamples(&entries, N_RESAMPLES, &mut rng);
     let means: Vec<TradeOff> = entries.iter().map(Entry::mean).collect();
     let n_pairs = (team.n_agents * team.n_agents.saturating_sub(1) / 2).max(1) as f64;
     for (index, (point, entry)) in team.points.iter_mut().zip(&entries).enumerate() {
         let spread = |pick: &dyn Fn(&TradeOff) -> f64| {
             let per_seed: Vec<f64> = entry.per_seed().iter().map(pick).collect();
-            let resampled = worlds.iter().map(|world| pick(&world[index])).collect();
+            let resampled = resamples.iter().map(|resample| pick(&resample[index])).collect();
             spread(pick(&means[index]), sample_deviation(&per_seed), resampled)
         };
-        point.coverage = spread(&|at| at.gain);
-        point.collisions = spread(&|at| at.cost);
-        point.per_pair_rate = spread(&|at| at.cost / n_pairs);
+        point.coverage = spread(&|at| at.coverage);
+        point.collisions = spread(&|at| at.collisions);
+        point.per_pair_rate = spread(&|at| at.collisions / n_pairs);
     }
     mark_pareto(&mut team.points, &means);
-    team.fronts = fronts(team, &means, &worlds);
-    team.dominance = dominance(&team.points, &means, &worlds);
+    team.fronts = fronts(team, &means, &resamples);
+    team.dominance = dominance(&team.points, &means, &resamples);
 }
 
 fn spread(center: f64, deviation: f64, mut resampled: Vec<f64>) -> Spread {
@@ -207,21 +205,31 @@ fn picked(all: &[TradeOff], indices: &[usize]) -> Vec<TradeOff> {
     indices.iter().map(|index| all[*index]).collect()
 }
 
+/// For each point, whether no other dominates it.
+fn optimal(points: &[TradeOff]) -> Vec<bool> {
+    pareto_optimal(&points.iter().map(TradeOff::point).collect::<Vec<_>>())
+}
+
+fn hypervolume(points: &[TradeOff], corner: TradeOff) -> f64 {
+    let points: Vec<_> = points.iter().map(TradeOff::point).collect();
+    pareto::hypervolume(&points, &corner.point())
+}
+
 fn mark_pareto(points: &mut [Point], means: &[TradeOff]) {
-    for (point, optimal) in points.iter_mut().zip(pareto_optimal(means)) {
+    for (point, optimal) in points.iter_mut().zip(optimal(means)) {
         point.pareto_overall = optimal;
     }
     for algorithm in methods(points) {
         let own = indices(points, &algorithm);
-        for (index, optimal) in own.iter().zip(pareto_optimal(&picked(means, &own))) {
+        for (index, optimal) in own.iter().zip(optimal(&picked(means, &own))) {
             points[*index].pareto = optimal;
         }
     }
 }
 
-fn fronts(team: &Team, means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<MethodFront> {
+fn fronts(team: &Team, means: &[TradeOff], resamples: &[Vec<TradeOff>]) -> Vec<MethodFront> {
     let Some(random) = team.random else { return vec![] };
-    let corner = TradeOff { gain: 0.0, cost: random.collisions };
+    let corner = TradeOff { coverage: 0.0, collisions: random.collisions };
     let printed = |algorithm: &str| {
         let points: Vec<TradeOff> = tables::cg_cmarl(team.n_agents)
             .chain(tables::baselines(team.n_agents))
@@ -234,7 +242,7 @@ fn fronts(team: &Team, means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<Meth
     let front = |algorithm: String| {
         let own = indices(&team.points, &algorithm);
         let volume = |all: &[TradeOff]| hypervolume(&picked(all, &own), corner);
-        let resampled = worlds.iter().map(|world| volume(world)).collect();
+        let resampled = resamples.iter().map(|resample| volume(resample)).collect();
         let hypervolume = spread(volume(means), 0.0, resampled);
         MethodFront {
             hypervolume,
@@ -259,7 +267,7 @@ pub(super) fn paper_name(algorithm: &str) -> Option<&'static str> {
     })
 }
 
-fn dominance(points: &[Point], means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<Dominance> {
+fn dominance(points: &[Point], means: &[TradeOff], resamples: &[Vec<TradeOff>]) -> Vec<Dominance> {
     let mut found = vec![];
     for by in methods(points) {
         let front = indices(points, &by);
@@ -267,13 +275,13 @@ fn dominance(points: &[Point], means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> 
             front.iter().any(|other| all[*other].dominates(&all[index]))
         };
         for (index, point) in points.iter().enumerate().filter(|(_, p)| p.algorithm != by) {
-            let n_beaten = worlds.iter().filter(|world| beaten(world, index)).count();
+            let n_beaten = resamples.iter().filter(|resample| beaten(resample, index)).count();
             found.push(Dominance {
                 algorithm: point.algorithm.clone(),
                 parameter: point.parameter.clone(),
                 by: by.clone(),
                 dominated: beaten(means, index),
-                probability: n_beaten as f64 / worlds.len().max(1) as f64,
+                probability: n_beaten as f64 / resamples.len().max(1) as f64,
             });
         }
     }

@@ -5,14 +5,12 @@ use super::{
     record::{Played, PlayedPoint},
 };
 use cgcmarl::{
-    algorithm::{RandomPolicy, Setting},
     checkpoint::atomic,
-    config::Config,
-    environment::{layout::Layout, oracle::Oracle, simple_spread::SimpleSpread},
-    episode::Player,
+    environment::{Scenario, simple_spread::layout::Layout},
+    episode::{Acting, Controller},
     error::{Error, Result},
-    evaluation::EvaluationOptions,
-    experiment::{End, Model, Session, Watch, episodes_of},
+    evaluation::{EvaluationOptions, RandomPolicy, front::RANDOM, grid},
+    run::{Config, End, Model, Session, Watch, episodes_of, named_multipliers},
     run_dir::unix_seconds,
 };
 use serde_json::{Value, json};
@@ -67,15 +65,15 @@ pub fn run_reference(plan: &Plan, n_agents: usize, folder: &Path) -> Result<()> 
             continue;
         }
         let config = plan.config(&Job { row, n_agents, seed: 1 })?;
-        let mut environment = config.environment;
-        environment.layout = *layout;
-        let mut oracle = Oracle::new(&SimpleSpread::new(&environment)?);
-        let policies: [(&str, &mut dyn Player); 2] =
-            [("random", &mut RandomPolicy), ("oracle", &mut oracle)];
-        let mut points = vec![];
-        for (name, policy) in policies {
-            let episodes = episodes_of(&environment, &config.evaluation, policy)?;
-            points.push(PlayedPoint::of_episodes(name, None, &episodes));
+        let scenario = with_layout(&config.scenario()?, *layout);
+        let spec = scenario.spec()?;
+        let play = |name: &str, controller: &mut dyn Controller| -> Result<PlayedPoint> {
+            let episodes = episodes_of(&scenario, &config.evaluation, controller)?;
+            Ok(PlayedPoint::of_episodes(name, None, &spec, &episodes))
+        };
+        let mut points = vec![play(RANDOM, &mut RandomPolicy::default())?];
+        for mut reference in scenario.references()? {
+            points.push(play(&reference.name, &mut Acting(reference.policy.as_mut()))?);
         }
         fs::create_dir_all(&place).map_err(Error::file(&place))?;
         write_played(&place, *layout, &config.evaluation, points)?;
@@ -94,6 +92,13 @@ pub(super) fn layout_name(layout: Layout) -> String {
         .ok()
         .and_then(|v| v.as_str().map(str::to_owned))
         .unwrap_or_default()
+}
+
+/// The same scenario with its landmarks elsewhere.
+fn with_layout(scenario: &Scenario, layout: Layout) -> Scenario {
+    let mut options = scenario.options().clone();
+    options.insert("layout".into(), layout_name(layout).into());
+    scenario.with_options(options)
 }
 
 /// What was played, where the file is there and whole.
@@ -155,21 +160,17 @@ fn play_points(
     watch: &dyn Watch,
 ) -> Result<Option<Vec<PlayedPoint>>> {
     let model = Model::open(place)?;
-    let mut environment = model.config.environment.clone();
-    environment.layout = layout;
-    let options = &model.config.evaluation;
+    let scenario = with_layout(&model.scenario()?, layout);
+    let (options, spec) = (&model.config.evaluation, scenario.spec()?);
     let mut played = vec![];
-    for mut point in model.operating_points(&environment, &options.multipliers)? {
+    for mut point in model.operating_points(&scenario, &grid(options, &spec)?)? {
         if watch.stop() {
             return Ok(None);
         }
-        let (parameter, multiplier) = match point.setting {
-            // Through text, so that 0.05 stays 0.05 in double precision.
-            Setting::Multiplier(value) => (format!("λ={value}"), value.to_string().parse().ok()),
-            _ => (job.row.parameter.to_owned(), None),
-        };
-        let episodes = episodes_of(&environment, options, point.policy.as_mut())?;
-        played.push(PlayedPoint::of_episodes(&parameter, multiplier, &episodes));
+        let multiplier = named_multipliers(&spec, &point.multipliers).values().next().copied();
+        let parameter = if multiplier.is_some() { &point.label } else { job.row.parameter };
+        let episodes = episodes_of(&scenario, options, &mut Acting(point.policy.as_mut()))?;
+        played.push(PlayedPoint::of_episodes(parameter, multiplier, &spec, &episodes));
     }
     Ok(Some(played))
 }

@@ -4,8 +4,9 @@ use super::{
     job::{layout_name, played_file, read_played},
     plan::{LAYOUTS, Plan},
 };
+use crate::tables::TASK;
 use cgcmarl::{
-    environment::layout::Layout, evaluation::statistics::mean, experiment::TASK, run_dir::RunDir,
+    environment::simple_spread::layout::Layout, evaluation::statistics::mean, run_dir::RunDir,
 };
 use serde_json::{Map, Value, json};
 use std::path::Path;

@@ -15,6 +15,4 @@ pub use job::{JobEnd, run_job, run_reference, training_seconds};
 pub use marl_eval::marl_eval;
 pub use plan::{Budget, Job, LAYOUTS, Plan, ROWS, Row};
 pub use record::{Played, PlayedPoint};
-pub use results::{
-    COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Spread2, Team,
-};
+pub use results::{COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Team};

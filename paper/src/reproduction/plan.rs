@@ -1,10 +1,10 @@
 //! What a reproduction consists of: rows with a committed configuration each, team sizes, seeds, budgets.
 
+use crate::tables::TASK;
 use cgcmarl::{
-    config::Config,
-    environment::layout::Layout,
+    environment::simple_spread::layout::Layout,
     error::{Error, Result},
-    experiment::TASK,
+    run::Config,
 };
 use std::path::{Path, PathBuf};
 
@@ -252,7 +252,8 @@ mod tests {
         for job in plan.jobs().iter().filter(|job| job.row.is_ours()) {
             let config = plan.config(job).unwrap();
             assert_eq!(config.training.total_steps, plan.steps(job.n_agents));
-            assert_eq!((config.environment.agents, config.seed), (job.n_agents, job.seed));
+            let n_agents = config.scenario().unwrap().n_agents().unwrap();
+            assert_eq!((n_agents, config.seed), (job.n_agents, job.seed));
             assert_eq!(config.evaluation.episodes, 7);
         }
     }
@@ -265,12 +266,13 @@ mod tests {
             let plan = Plan { steps: Some(steps), ..plan() };
             let config = plan.config(&job).unwrap();
             let told = plan.command(&job).contains("exploration.steps");
-            (config.cg_cmarl.exploration.steps, config.iql.exploration.steps, told)
+            let exploration = config.options.get("exploration");
+            (exploration.and_then(|decay| decay["steps"].as_integer()), told)
         };
-        assert_eq!(explored("cg_cmarl", 90_000), (30_000, 100_000, true));
-        assert_eq!(explored("iql_0.3", 90_000), (100_000, 30_000, true));
-        assert_eq!(explored("iql_0.3", 300_000), (100_000, 100_000, false));
-        assert_eq!(explored("mappo_0.3", 90_000), (100_000, 100_000, false));
+        assert_eq!(explored("cg_cmarl", 90_000), (Some(30_000), true));
+        assert_eq!(explored("iql_0.3", 90_000), (Some(30_000), true));
+        assert_eq!(explored("iql_0.3", 300_000), (Some(100_000), false));
+        assert_eq!(explored("mappo_0.3", 90_000), (None, false));
     }
 
     #[test]

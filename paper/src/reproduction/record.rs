@@ -1,6 +1,10 @@
 //! What was played, episode by episode, so that everything can be resampled later.
 
-use cgcmarl::{episode::Summary, evaluation::pareto::TradeOff};
+use crate::tables::TradeOff;
+use cgcmarl::{
+    environment::{Spec, TEAM_RETURN},
+    episode::Summary,
+};
 use serde::{Deserialize, Serialize};
 
 /// The episodes of one model, or of the references, on one layout.
@@ -31,13 +35,25 @@ pub struct PlayedPoint {
 
 impl PlayedPoint {
     /// Keeps of some episodes what the comparison needs.
-    pub fn of_episodes(parameter: &str, multiplier: Option<f64>, episodes: &[Summary]) -> Self {
+    pub fn of_episodes(
+        parameter: &str,
+        multiplier: Option<f64>,
+        spec: &Spec,
+        episodes: &[Summary],
+    ) -> Self {
+        let reported = spec.reported();
+        let column = |name: &str| -> Vec<f64> {
+            let index = reported.iter().position(|metric| metric.name == name);
+            let value = |episode: &Summary| index.map_or(f64::NAN, |i| episode.metrics[i]);
+            episodes.iter().map(value).collect()
+        };
+        let [coverage, collisions] = TradeOff::METRICS.map(column);
         Self {
             parameter: parameter.into(),
             multiplier,
-            coverage: episodes.iter().map(|episode| episode.coverage[0]).collect(),
-            collisions: episodes.iter().map(|episode| episode.collisions).collect(),
-            team_return: episodes.iter().map(|episode| episode.team_return).collect(),
+            coverage: coverage.iter().map(|&share| share as f32).collect(),
+            collisions,
+            team_return: column(TEAM_RETURN),
         }
     }
 
@@ -49,13 +65,13 @@ impl PlayedPoint {
     /// The means when each start state counts `weights` times.
     pub fn weighted(&self, weights: &[f64]) -> TradeOff {
         let total: f64 = weights.iter().sum::<f64>().max(1.0);
-        let (mut gain, mut cost) = (0.0, 0.0);
+        let mut sum = TradeOff::default();
         for ((weight, coverage), collisions) in
             weights.iter().zip(&self.coverage).zip(&self.collisions)
         {
-            gain += weight * f64::from(*coverage);
-            cost += weight * collisions;
+            sum.coverage += weight * f64::from(*coverage);
+            sum.collisions += weight * collisions;
         }
-        TradeOff { gain: gain / total, cost: cost / total }
+        TradeOff { coverage: sum.coverage / total, collisions: sum.collisions / total }
     }
 }

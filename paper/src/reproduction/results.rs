@@ -1,5 +1,6 @@
 //! What a reproduction found, team by team and layout by layout: the content of `results.json`.
 
+use crate::tables::TradeOff;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -34,9 +35,9 @@ pub struct Team {
     /// Evaluation episodes of every point and seed.
     pub episodes: usize,
     /// The random policy: the reference of every hypervolume.
-    pub random: Option<Spread2>,
+    pub random: Option<TradeOff>,
     /// The oracle: what the physics allows.
-    pub oracle: Option<Spread2>,
+    pub oracle: Option<TradeOff>,
     /// Every operating point.
     pub points: Vec<Point>,
     /// The front of each method.
@@ -45,15 +46,6 @@ pub struct Team {
     pub dominance: Vec<Dominance>,
     /// How fast each model learnt.
     pub learning: Vec<Learning>,
-}
-
-/// Coverage and collisions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread2 {
-    /// Share of landmarks covered.
-    pub coverage: f64,
-    /// Overlapping pairs per step.
-    pub collisions: f64,
 }
 
 /// A mean with its spread.

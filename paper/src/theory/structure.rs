@@ -1,7 +1,7 @@
 //! Proposition "structural error": zero for disjoint regions, small for weak coupling.
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     bound::{ROUNDING, budget, disjoint_pairs, smallest_conflict},
     problems::FactoredCmdp,
 };
@@ -79,7 +79,7 @@ pub fn check_structure(options: &StructureOptions, seed: u64, tick: &(dyn Fn() +
         "structure.disjoint",
         "Prop (i): for non-overlapping regions Q* = Σ Q_R* and β = 0",
         format!("largest ‖Σ Q_R* − Q*‖ {error:.1e}, largest β {beta:.1e}"),
-        Verdict::of(error <= ROUNDING && beta <= ROUNDING),
+        ClaimOutcome::of(error <= ROUNDING && beta <= ROUNDING),
     );
     let graphs = [
         ("path of 3", CoordinationGraph::path(3)),
@@ -123,7 +123,7 @@ fn coupling(curves: &[Curve], holds: bool, least: f64) -> Finding {
             slopes.join(", "),
             curves.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ")
         ),
-        Verdict::of(holds),
+        ClaimOutcome::of(holds),
     )
 }
 
@@ -145,7 +145,7 @@ fn own_terms(gamma: f64, even_shares_shrink: bool) -> Finding {
         "structure.own_terms",
         "Prop (c)(i): β is small when individual terms dominate",
         text,
-        Verdict::conditional(small, even_shares_shrink, condition),
+        ClaimOutcome::conditional(small, even_shares_shrink, condition),
     )
     .against(counterexample)
 }

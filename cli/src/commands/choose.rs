@@ -117,10 +117,13 @@ fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
     let mut found: Vec<(String, f64)> = vec![];
     for text in texts {
         let (name, number) = match (text.split_once('='), names.as_slice()) {
-            (Some((name, number)), _) => (names[constraint("--limit", name, &names)?].clone(), number),
+            (Some((name, number)), _) => {
+                (names[constraint("--limit", name, &names)?].clone(), number)
+            }
             (None, [only]) => (only.clone(), text.as_str()),
             (None, _) => {
-                let reason = format!("say of which constraint, such as {}={text}", names.join("=… or "));
+                let reason =
+                    format!("say of which constraint, such as {}={text}", names.join("=… or "));
                 bail!(Error::setting("--limit", text, reason));
             }
         };
@@ -178,7 +181,10 @@ fn test_model(
 }
 
 /// The metrics that are limited, each with its constraint's name and what of it no action avoids.
-fn limited<'m>(measures: &'m Measures, limits: &Limits) -> Vec<(&'m str, &'m Metric, Option<&'m Metric>)> {
+fn limited<'m>(
+    measures: &'m Measures,
+    limits: &Limits,
+) -> Vec<(&'m str, &'m Metric, Option<&'m Metric>)> {
     let constraints = measures.constraints.iter();
     let limited = constraints.filter(|constraint| limits.limits.get(&constraint.name).is_some());
     let named = limited.filter_map(|constraint| {
@@ -239,9 +245,8 @@ fn told(
         let gain = objective.map_or_else(String::new, |m| value(m, score.mean(&m.name)));
         return format!("chose {}: {} {gain}, {promise}", score.label, limits.maximise);
     }
-    let mut text = format!(
-        "none chosen: no multiplier was shown to keep {promise}; the run is as it was"
-    );
+    let mut text =
+        format!("none chosen: no multiplier was shown to keep {promise}; the run is as it was");
     let tried = candidates.iter().find(|candidate| candidate.verdict == TestResult::NotShown);
     let Some(Candidate { score, episodes_needed, .. }) = tried else { return text };
     let hopeless = limited(measures, limits).into_iter().find_map(|(name, metric, unavoidable)| {

@@ -31,7 +31,14 @@ pub(crate) struct ConfigArgs {
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     let config = resolve(args.config.as_ref(), &args.settings)?;
     if args.list {
-        print(&["default"].iter().chain(config.algorithm()?.presets()).copied().collect::<Vec<_>>().join("\n"))?;
+        print(
+            &["default"]
+                .iter()
+                .chain(config.algorithm()?.presets())
+                .copied()
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )?;
     } else {
         print(&config.to_toml())?;
     }

@@ -182,7 +182,10 @@ mod tests {
             ("inf", "`--multiplier`: inf"),
             ("-1", "`--multiplier`: -1"),
             ("much", "`--multiplier`: much"),
-            ("height=1", "`--multiplier`: height (there is no such constraint, only `collision`, `energy`)"),
+            (
+                "height=1",
+                "`--multiplier`: height (there is no such constraint, only `collision`, `energy`)",
+            ),
             ("collision=1", "`energy` is missing"),
             ("collision=1,collision=2", "`collision` is given twice"),
             ("collision=1,2", "`--multiplier`: 2 (is written CONSTRAINT=NUMBER"),
@@ -204,7 +207,9 @@ mod tests {
         assert_eq!(swept(&["0,0.5"]).unwrap().multipliers, [0.0, 0.5]);
         let grid = swept(&["collision=0,0.5", "energy=1"]).unwrap().grid;
         assert_eq!((&grid["collision"][..], &grid["energy"][..]), (&[0.0, 0.5][..], &[1.0][..]));
-        for lists in [&["nan,inf,-3"][..], &["0,inf"], &["height=1"], &["1", "2"], &["energy=0", "energy=1"]] {
+        for lists in
+            [&["nan,inf,-3"][..], &["0,inf"], &["height=1"], &["1", "2"], &["energy=0", "energy=1"]]
+        {
             assert!(swept(lists).unwrap_err().contains("`--multipliers`"), "{lists:?}");
         }
     }

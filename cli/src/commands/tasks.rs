@@ -46,7 +46,8 @@ fn described(info: &TaskInfo) -> String {
     });
     section(&mut text, "options, with their defaults", options.collect());
     let metrics = info.metrics.iter().map(|metric| {
-        let better = if metric.better == Better::Higher { "more is better" } else { "less is better" };
+        let better =
+            if metric.better == Better::Higher { "more is better" } else { "less is better" };
         let objective = if metric.name == info.objective { "; the objective" } else { "" };
         [metric.name.clone(), format!("{better}{objective}"), metric.unit.clone()]
     });
@@ -56,7 +57,11 @@ fn described(info: &TaskInfo) -> String {
     });
     section(&mut text, "constraints", constraints.collect());
     let references = info.references.iter().map(String::as_str).chain(["random"]);
-    let _ = writeln!(text, "\n  played beside every front: {}", references.collect::<Vec<_>>().join(", "));
+    let _ = writeln!(
+        text,
+        "\n  played beside every front: {}",
+        references.collect::<Vec<_>>().join(", ")
+    );
     text
 }
 

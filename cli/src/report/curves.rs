@@ -66,11 +66,13 @@ fn panels<'a>(measures: &Measures, metrics: &'a Curves, with_costs: bool) -> Vec
         let both = logged(metrics, metric).into_iter().chain(unavoidable.and_then(named));
         add(axis_title(metric), both.collect());
     }
-    let beginning =
-        |prefix: &str| metrics.beginning(prefix).take(COLOURS.len()).map(|curve| (curve, 1.0));
+    let beginning = |prefix: &'static str| {
+        metrics.beginning(prefix).take(COLOURS.len()).map(|curve| (curve, 1.0))
+    };
     add("multiplier λ".into(), beginning("multiplier").collect());
     if with_costs {
-        let costs = measures.constraints.iter().map(|constraint| format!("cost_{}", constraint.name));
+        let costs =
+            measures.constraints.iter().map(|constraint| format!("cost_{}", constraint.name));
         let others = costs.filter(|name| !measures.axes.contains(name));
         let found = others.filter_map(|name| Some((metrics.named(&name)?, 1.0)));
         add("cost per agent and step".into(), found.take(COLOURS.len()).collect());
@@ -87,38 +89,38 @@ fn logged<'a>(metrics: &'a Curves, metric: &Metric) -> Option<(&'a Curve, f64)> 
 
 impl Panel<'_> {
     fn draw(&self, picture: &mut Picture, (left, top): Place) {
-    let bounds = (left, top, left + PANEL_WIDTH, top + PANEL_HEIGHT);
-    let values = |(curve, scale): &(&Curve, f64)| {
-        let scale = *scale;
-        curve.points().map(move |(step, value)| (step, scale * value)).collect::<Vec<_>>()
-    };
-    let points = || self.curves.iter().flat_map(values);
-    let last = points().map(|point| point.0).fold(1.0, f64::max);
-    let highest = points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
-    let lowest = points().map(|point| point.1).fold(0.0, f64::min);
-    let top_value =
-        if highest > lowest { highest + 0.05 * (highest - lowest) } else { lowest + 1.0 };
-    let horizontal = Axis::linear((0.0, last), bounds.0, bounds.2);
-    let vertical = Axis::linear((lowest, top_value), bounds.3, bounds.1);
-    Frame {
-        bounds,
-        horizontal: &horizontal,
-        vertical: &vertical,
-        horizontal_title: "environment steps",
-        vertical_title: &self.title,
-    }
-    .draw(picture);
-    let mut legend = left;
-    for (pair, colour) in self.curves.iter().zip(COLOURS) {
-        let places: Vec<Place> = values(pair)
-            .into_iter()
-            .map(|(step, value)| (horizontal.place(step), vertical.place(value)))
-            .collect();
-        picture.line(&places, colour, 1.5);
-        let font = Font::new(11.0, colour).bold();
-        picture.text((legend, top - 12.0), pair.0.name(), font, Anchor::Start);
-        legend += super::render::text_width(pair.0.name(), font) + 14.0;
-    }
+        let bounds = (left, top, left + PANEL_WIDTH, top + PANEL_HEIGHT);
+        let values = |(curve, scale): &(&Curve, f64)| {
+            let scale = *scale;
+            curve.points().map(move |(step, value)| (step, scale * value)).collect::<Vec<_>>()
+        };
+        let points = || self.curves.iter().flat_map(values);
+        let last = points().map(|point| point.0).fold(1.0, f64::max);
+        let highest = points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+        let lowest = points().map(|point| point.1).fold(0.0, f64::min);
+        let top_value =
+            if highest > lowest { highest + 0.05 * (highest - lowest) } else { lowest + 1.0 };
+        let horizontal = Axis::linear((0.0, last), bounds.0, bounds.2);
+        let vertical = Axis::linear((lowest, top_value), bounds.3, bounds.1);
+        Frame {
+            bounds,
+            horizontal: &horizontal,
+            vertical: &vertical,
+            horizontal_title: "environment steps",
+            vertical_title: &self.title,
+        }
+        .draw(picture);
+        let mut legend = left;
+        for (pair, colour) in self.curves.iter().zip(COLOURS) {
+            let places: Vec<Place> = values(pair)
+                .into_iter()
+                .map(|(step, value)| (horizontal.place(step), vertical.place(value)))
+                .collect();
+            picture.line(&places, colour, 1.5);
+            let font = Font::new(11.0, colour).bold();
+            picture.text((legend, top - 12.0), pair.0.name(), font, Anchor::Start);
+            legend += super::render::text_width(pair.0.name(), font) + 14.0;
+        }
     }
 }
 

@@ -21,11 +21,7 @@ pub(crate) fn scale(metric: &Metric) -> f64 {
 /// An estimate in the unit in which it is shown.
 pub(crate) fn shown(metric: &Metric, estimate: &Estimate) -> Estimate {
     let scale = scale(metric);
-    Estimate {
-        mean: scale * estimate.mean,
-        low: scale * estimate.low,
-        high: scale * estimate.high,
-    }
+    Estimate { mean: scale * estimate.mean, low: scale * estimate.low, high: scale * estimate.high }
 }
 
 /// One number, such as `93.4 %` or `0.0031`.

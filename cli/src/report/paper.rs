@@ -8,11 +8,12 @@ use super::{
 };
 use anyhow::ensure;
 use cgcmarl::evaluation::Estimate;
-use cgcmarl_paper::tables::{self, PaperPoint};
+use cgcmarl_paper::tables::{self, PaperPoint, TradeOff};
+use serde_json::{Value, json};
 
 /// Refuses `--beside-paper` where the paper says nothing about the task.
 pub(crate) fn check(task: &str) -> anyhow::Result<()> {
-    let papers = cgcmarl_paper::TASK;
+    let papers = tables::TASK;
     ensure!(task == papers, "`--beside-paper` is for {papers}; the paper prints nothing of {task}");
     Ok(())
 }
@@ -57,6 +58,25 @@ pub(crate) fn series(n_agents: usize) -> Vec<Series> {
     all
 }
 
+/// The paper's points as a page reads them: means and deviations by metric; none of another task.
+pub(crate) fn points(task: &str, n_agents: usize) -> Vec<Value> {
+    let own = tables::cg_cmarl(n_agents).map(|point| (point, true));
+    let all = own.chain(tables::baselines(n_agents).map(|point| (point, false)));
+    let measured = |(mean, deviation): (f64, f64), scale: f64| {
+        json!({ "mean": mean / scale, "deviation": deviation / scale })
+    };
+    let point = |(point, own): (PaperPoint, bool)| {
+        let [gain, cost] = TradeOff::METRICS;
+        json!({
+            "label": format!("{} {}", point.algorithm, point.parameter),
+            "own": own,
+            "starred": point.starred,
+            "metrics": { gain: measured(point.coverage, 100.0), cost: measured(point.collisions, 1.0) },
+        })
+    };
+    all.filter(|_| task == tables::TASK).map(point).collect()
+}
+
 /// Coverage in percent above collisions per step.
 fn mark(point: PaperPoint, marker: Marker, colour: Colour) -> Mark {
     let spread = |(mean, deviation): (f64, f64)| Estimate {
@@ -86,7 +106,7 @@ mod tests {
 
     #[test]
     fn only_its_task_has_a_paper() {
-        check(cgcmarl_paper::TASK).unwrap();
+        check(tables::TASK).unwrap();
         assert!(check("another").unwrap_err().to_string().contains("nothing of another"));
     }
 }

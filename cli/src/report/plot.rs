@@ -149,7 +149,8 @@ fn heading(picture: &mut Picture, front: &Front) {
     let (episodes, seeds) =
         front.points.first().map_or((0, 0), |point| (point.score.n_episodes, point.score.n_seeds));
     let share = front.hypervolume_share;
-    let share = share.map_or_else(String::new, |s| format!(" ({:.1} % of the possible)", 100.0 * s));
+    let share =
+        share.map_or_else(String::new, |s| format!(" ({:.1} % of the possible)", 100.0 * s));
     let subtitle = format!(
         "{episodes} episodes × {seeds} seed{}; bars: 95 % intervals; star: Pareto-optimal, square: dominated; hypervolume {}{share}",
         if seeds == 1 { "" } else { "s" },
@@ -176,7 +177,7 @@ fn wrapped(text: &str, font: Font, width: f64) -> Vec<String> {
 }
 
 /// `two_words` as `Two Words`.
-fn titled(name: &str) -> String {
+pub(crate) fn titled(name: &str) -> String {
     let word = |word: &str| word[..1].to_uppercase() + &word[1..];
     name.split('_')
         .filter(|part| part.is_ascii() && !part.is_empty())

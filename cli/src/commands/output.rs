@@ -61,6 +61,11 @@ pub(crate) fn threads(given: Option<usize>) -> anyhow::Result<usize> {
             Err(Error::setting("--threads", threads, reason).into())
         }
         Some(threads) => Ok(threads),
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(cores()),
     }
+}
+
+/// Number of cores.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

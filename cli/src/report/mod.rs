@@ -2,8 +2,6 @@
 
 pub(crate) mod animation;
 pub(crate) mod axis;
-pub(crate) mod budget;
-pub(crate) mod comparison;
 pub(crate) mod curve;
 pub(crate) mod curves;
 pub(crate) mod data;
@@ -13,18 +11,15 @@ pub(crate) mod markers;
 pub(crate) mod measure;
 pub(crate) mod metrics_file;
 pub(crate) mod page;
-pub(crate) mod panels;
 pub(crate) mod paper;
 pub(crate) mod picture;
 pub(crate) mod plot;
 pub(crate) mod raster;
 pub(crate) mod render;
-pub(crate) mod reproduction;
 #[cfg(test)]
 mod sample;
 pub(crate) mod series;
 pub(crate) mod table;
-pub(crate) mod theory;
 
 use anyhow::Context;
 use cgcmarl::{

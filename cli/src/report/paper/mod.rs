@@ -1,4 +1,10 @@
-//! The paper's printed results beside ours, in words and in pictures.
+//! Reports about the paper: its printed results beside ours, its comparison, its theory.
+
+pub(crate) mod budget;
+pub(crate) mod comparison;
+pub(crate) mod panels;
+pub(crate) mod reproduction;
+pub(crate) mod theory;
 
 use super::{
     markers::Marker,

@@ -5,7 +5,7 @@ use crate::report::table;
 use anyhow::Context;
 use cgcmarl_paper::reproduction::{
     Results,
-    check::{Line, Verdict, check},
+    check::{CheckOutcome, Line, check},
 };
 use clap::Args;
 use std::{path::PathBuf, process::ExitCode};
@@ -19,8 +19,8 @@ A number is confirmed within the stated tolerance: two deviations of the differe
 of both, at least 5 % of the printed number. Beyond it, a better one exceeds the paper and a worse
 one is not confirmed. `cgcmarl reproduce` makes the folder.";
 
-const VERDICTS: [Verdict; 4] =
-    [Verdict::Confirmed, Verdict::Exceeded, Verdict::NotConfirmed, Verdict::NotMeasured];
+const VERDICTS: [CheckOutcome; 4] =
+    [CheckOutcome::Confirmed, CheckOutcome::Exceeded, CheckOutcome::NotConfirmed, CheckOutcome::NotMeasured];
 
 /// What `paper-check` takes.
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! The options of CG-CMARL and what they must satisfy.
 
 use super::{
-    actor::Averaging,
-    td::{ErrorKind, NextAction, TdRule},
     network::NetworkOptions,
+    region_views::Averaging,
+    td::{ErrorKind, NextAction, TdRule},
 };
 use crate::{
     coordination::SolverOptions,
@@ -54,7 +54,7 @@ pub struct LearningOptions {
     pub huber: f32,
     /// Whether a pair is learned from in either order of its members, drawn anew each time.
     pub random_order: bool,
-    /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
+    /// Whether a transition is learned from under a symmetry of the task, drawn anew each time.
     pub symmetries: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
     pub average_rate: f32,
@@ -97,6 +97,8 @@ pub struct CgCmarlOptions {
     pub learning: LearningOptions,
     /// Scale of the Gaussian noise on the tables, by environment steps.
     pub exploration: Linear,
+    /// Share of actions drawn at random instead, by environment steps.
+    pub random_actions: Linear,
     /// Multipliers in training.
     pub multipliers: MultiplierOptions,
     /// The coordinator that acts in training and chooses the next action of coupled targets.
@@ -105,8 +107,8 @@ pub struct CgCmarlOptions {
     pub acting: SolverOptions,
     /// Whether the trained policy averages a pair's table over both orders of its members.
     pub average_orders: bool,
-    /// Over how many symmetries of the world the trained policy averages a region's table; 1 is
-    /// fastest, 8 is all that Simple Spread has.
+    /// Over how many symmetries of the task the trained policy averages a region's table; 1 is
+    /// fastest, 8 is all that a square has.
     pub average_symmetries: usize,
 }
 
@@ -123,6 +125,7 @@ impl Default for CgCmarlOptions {
             network: NetworkOptions::default(),
             learning: LearningOptions::default(),
             exploration: Linear { start: 0.3, end: 0.02, steps: 100_000 },
+            random_actions: Linear { start: 0.0, end: 0.0, steps: 0 },
             multipliers: MultiplierOptions::default(),
             coordination: SolverOptions::default(),
             acting: SolverOptions::default(),

@@ -3,9 +3,10 @@
 //! y_i = r_i + γ Q̄(o_i', argmax_a Q(o_i', a)); the loss is the mean of ½ (Q(o_i, a_i) − y_i)².
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
+    JointValue, Networks, QLearningOptions, ValueBased,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
+    squared, usual_exploration,
 };
 use crate::{
     environment::{Batch, Spec, View},
@@ -108,7 +109,9 @@ impl JointValue for Iql {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{
+            assert_gradient, learned_action, pair_game, small_spread,
+        },
         environment::{Environment, matrix_game::MatrixGame},
     };
 

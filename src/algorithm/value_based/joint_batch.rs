@@ -32,8 +32,13 @@ impl JointBatch {
         replay
     }
 
-    /// Puts one step into such a memory; `actions` is scratch.
-    pub fn remember(replay: &mut Replay, transition: Transition<'_>, actions: &mut Vec<u8>) {
+    /// Puts one step into such a memory, with what each agent is paid; `actions` is scratch.
+    pub fn remember(
+        replay: &mut Replay,
+        transition: Transition<'_>,
+        rewards: &[f32],
+        actions: &mut Vec<u8>,
+    ) {
         let Transition { state, action, outcome, next_state, .. } = transition;
         actions.clear();
         actions.extend(action.iter().map(|&action| action as u8));
@@ -41,7 +46,7 @@ impl JointBatch {
             state,
             after: next_state,
             actions,
-            outcome: &outcome.agent_rewards,
+            outcome: rewards,
             terminal: outcome.ending == Ending::Terminal,
         });
     }
@@ -85,7 +90,8 @@ impl JointBatch {
                 rows.extend_from_slice(state);
                 view.transform_state(symmetry, &mut rows[start..]);
             }
-            let turned = row.actions.iter().map(|&a| view.transform_action(symmetry, usize::from(a)));
+            let turned =
+                row.actions.iter().map(|&a| view.transform_action(symmetry, usize::from(a)));
             actions.extend(turned);
             rewards.extend_from_slice(row.outcome);
             discounts.push(if row.terminal { 0.0 } else { gamma });

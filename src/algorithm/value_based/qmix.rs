@@ -4,9 +4,10 @@
 //! gives W₁, b₁, w₂ and v; the loss is the mean of ½ (Q_tot − r − γ Q̄_tot(s', argmax))².
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
+    JointValue, Networks, QLearningOptions, ValueBased,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
+    squared, usual_exploration,
 };
 use crate::{
     environment::{Batch, Spec, View},
@@ -257,7 +258,9 @@ fn elu_slope(x: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{
+            assert_gradient, learned_action, pair_game, small_spread,
+        },
         environment::{Environment, matrix_game::MatrixGame},
         rng::{Purpose, Streams},
     };

@@ -3,9 +3,10 @@
 //! Q_tot = Σ_i Q(o_i, a_i), y = r + γ Σ_i Q̄(o_i', argmax_a Q(o_i', a)); the loss is the mean of ½ (Q_tot − y)².
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased, squared, usual_exploration,
+    JointValue, Networks, QLearningOptions, ValueBased,
     agent_network::{AgentNetwork, AgentNetworkOptions},
     joint_batch::JointBatch,
+    squared, usual_exploration,
 };
 use crate::{
     environment::{Batch, Spec, View},
@@ -108,7 +109,9 @@ impl JointValue for Vdn {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::value_based::checks::{assert_gradient, learned_action, pair_game, small_spread},
+        algorithm::value_based::checks::{
+            assert_gradient, learned_action, pair_game, small_spread,
+        },
         environment::{Environment, matrix_game::MatrixGame},
     };
 

@@ -6,8 +6,7 @@
 use cgcmarl::{
     environment::{
         Environment, Outcome,
-        observation::ObservationOptions,
-        simple_spread::{SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{SimpleSpread, SimpleSpreadOptions, observation::ObservationOptions},
     },
     graph::CoordinationGraph,
     rng::{Purpose, Rng, Streams},
@@ -37,7 +36,8 @@ fn episodes(environments: &mut [SimpleSpread], actions: &[Vec<usize>], buffers: 
     for (slot, environment) in environments.iter_mut().enumerate() {
         environment.reset(&mut buffers.rng);
         for step in 0..HORIZON {
-            environment.step(&actions[(slot + step) % actions.len()], &mut buffers.outcome);
+            let action = &actions[(slot + step) % actions.len()];
+            environment.step(action, &mut buffers.rng, &mut buffers.outcome);
             environment.write_state(&mut buffers.state);
             let view = environment.view();
             let width = view.spec().agent_width;
@@ -72,14 +72,14 @@ fn steps(criterion: &mut Criterion) {
         group.bench_function("cgcmarl", |bencher| {
             bencher.iter(|| episodes(&mut environments, &actions, &mut buffers));
         });
-        let mut worlds = vec![naive::World::default(); N_ENVIRONMENTS];
+        let mut peers = vec![naive::Peer::default(); N_ENVIRONMENTS];
         let mut rng = random(0);
         group.bench_function("naive", |bencher| {
             bencher.iter(|| {
-                for (slot, world) in worlds.iter_mut().enumerate() {
-                    *world = naive::World::new(agents, &mut rng);
+                for (slot, peer) in peers.iter_mut().enumerate() {
+                    *peer = naive::Peer::new(agents, &mut rng);
                     for step in 0..HORIZON {
-                        black_box(world.step(&actions[(slot + step) % actions.len()]));
+                        black_box(peer.step(&actions[(slot + step) % actions.len()]));
                     }
                 }
             });
@@ -128,7 +128,7 @@ mod naive {
     }
 
     #[derive(Clone, Default)]
-    pub(super) struct World {
+    pub(super) struct Peer {
         agents: Vec<Agent>,
         landmarks: Vec<Vec<f64>>,
     }
@@ -144,7 +144,7 @@ mod naive {
         a.iter().zip(b).map(|(a, b)| a - b).collect()
     }
 
-    impl World {
+    impl Peer {
         pub(super) fn new(n: usize, rng: &mut Rng) -> Self {
             let mut point = || vec![rng.range(-1.0, 1.0), rng.range(-1.0, 1.0)];
             let agents = (0..n).map(|_| Agent {

@@ -1,12 +1,7 @@
 //! A trained model at work without its trainer: `cargo run --release --example deploy -- RUN [MULTIPLIER]`.
 
-use cgcmarl::{
-    environment::{Environment, Outcome, simple_spread::SimpleSpread},
-    episode::Scene,
-    experiment::Model,
-    rng::{Purpose, Streams},
-};
-use std::{io::Write, path::Path};
+use cgcmarl::{Ending, Model, Outcome, Streams, rng::Purpose};
+use std::io::Write;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -14,30 +9,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let multiplier: f32 = arguments.next().map_or(Ok(1.0), |text| text.parse())?;
 
     // A run directory is all it takes; the trade-off is chosen here, not in training.
-    let model = Model::open(Path::new(&run))?;
-    let options = &model.config.environment;
-    let mut policy = model.operating_points(options, &[multiplier])?.remove(0).policy;
+    let model = Model::open(run)?;
+    let mut policy = model.policy(multiplier)?;
 
-    // The world stands for whatever tells you positions, velocities and landmarks.
-    let mut world = SimpleSpread::new(options)?;
-    let streams = Streams::new(7);
-    world.reset(&mut streams.rng(Purpose::Episode, 0));
-    let forces = world.options().actions.ok_or("actions are resolved")?.vectors();
-    let mut state = vec![0.0; world.view().spec().state_width];
+    // The environment stands for whatever tells you the state of your team.
+    let mut environment = model.scenario()?.build()?;
+    let (mut start, mut chance) =
+        (Streams::new(7).rng(Purpose::Episode, 0), Streams::new(7).rng(Purpose::Dynamics, 0));
+    environment.reset(&mut start);
+    let mut state = vec![0.0; policy.spec().state_width];
     let mut outcome = Outcome::default();
-    // A greedy policy draws nothing, and acts on as many states at once as there are streams.
-    let mut rngs = [streams.rng(Purpose::Exploration, 0)];
-    let mut joint_actions = [Vec::new()];
     let mut out = std::io::stdout().lock();
-    for step in 1..=options.horizon {
-        // One row per state: all positions, all velocities, all landmarks.
-        world.write_state(&mut state);
-        policy.act(Scene { view: world.view(), states: &state }, &mut rngs, &mut joint_actions);
-        let chosen: Vec<_> = joint_actions[0].iter().map(|&action| forces[action]).collect();
-        world.step(&joint_actions[0], &mut outcome);
-        let overlaps = outcome.metrics.collisions;
-        writeln!(out, "step {step:>2}: forces {chosen:?}, {overlaps} pairs overlap")?;
+    while outcome.ending == Ending::Running {
+        environment.write_state(&mut state);
+        let actions = policy.act(&state)?;
+        environment.step(actions, &mut chance, &mut outcome);
+        writeln!(out, "actions {actions:?} cost the team {:?}", outcome.team_costs)?;
     }
-    writeln!(out, "landmarks covered: {:.0} %", 100.0 * outcome.metrics.coverage[0])?;
+    for (metric, value) in policy.spec().metrics.iter().zip(&outcome.metrics) {
+        writeln!(out, "{} at the last step: {value:.3} ({})", metric.name, metric.unit)?;
+    }
     Ok(())
 }

@@ -191,12 +191,7 @@ impl VectorEnvironment {
     }
 
     /// Begins an episode in each of the first `n` environments.
-    pub fn start(
-        &mut self,
-        controller: &mut dyn Controller,
-        streams: EpisodeStreams,
-        n: usize,
-    ) {
+    pub fn start(&mut self, controller: &mut dyn Controller, streams: EpisodeStreams, n: usize) {
         let EpisodeStreams { streams, start, dynamics, act, first } = streams;
         let width = self.spec.state_width;
         self.slots.clear();

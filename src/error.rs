@@ -84,6 +84,40 @@ impl Error {
     }
 }
 
+/// Refuses a number outside a range, ends included; what is no number lies outside every range.
+pub(crate) fn within(
+    key: &str,
+    value: impl Into<f64> + std::fmt::Display + Copy,
+    range: std::ops::RangeInclusive<f64>,
+) -> Result<()> {
+    if range.contains(&value.into()) {
+        return Ok(());
+    }
+    let reason = format!("must be from {} to {}", range.start(), range.end());
+    Err(Error::setting(key, value, reason))
+}
+
+/// Refuses a number that is not above zero, or above the most that makes sense.
+pub(crate) fn positive(
+    key: &str,
+    value: impl Into<f64> + std::fmt::Display + Copy,
+    most: f64,
+) -> Result<()> {
+    if value.into() > 0.0 && value.into() <= most {
+        return Ok(());
+    }
+    Err(Error::setting(key, value, format!("must be above 0 and at most {most}")))
+}
+
+/// Refuses a whole number outside a range, ends included.
+pub(crate) fn count(key: &str, value: u64, range: std::ops::RangeInclusive<u64>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let reason = format!("must be from {} to {}", range.start(), range.end());
+    Err(Error::setting(key, value, reason))
+}
+
 /// The most similar of some names, where it is similar at all.
 pub(crate) fn closest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> Option<String> {
     names

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 /// One action index per agent.
 pub type JointAction = Vec<usize>;
 
-/// Where an agent sits: in which region, and at which place of it.
+/// One agent's part in one region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct Membership {
     /// Index of the region.
     pub region: usize,
-    /// Place inside the region, from 0.
+    /// Position among the region's members, from 0.
     pub slot: usize,
 }
 
@@ -21,8 +21,8 @@ pub struct CoordinationGraph {
     n_agents: usize,
     members: Vec<usize>,
     region_starts: Vec<usize>,
-    seats: Vec<Seat>,
-    seat_starts: Vec<usize>,
+    memberships: Vec<Membership>,
+    membership_starts: Vec<usize>,
 }
 
 impl CoordinationGraph {
@@ -31,8 +31,10 @@ impl CoordinationGraph {
         for (index, region) in regions.iter().enumerate() {
             let distinct = region.iter().enumerate().all(|(i, a)| !region[..i].contains(a));
             if region.is_empty() || !distinct || region.iter().any(|&a| a >= n_agents) {
-                let reason =
-                    format!("region {index} must list distinct agents from 0 to {}", n_agents - 1);
+                let reason = format!(
+                    "region {index} must list distinct agents from 0 to {}",
+                    n_agents.saturating_sub(1)
+                );
                 return Err(Error::setting("regions", format!("{region:?}"), reason));
             }
         }
@@ -75,7 +77,8 @@ impl CoordinationGraph {
         graph
     }
 
-    /// [`Self::k_nearest`] in place: allocates nothing once its buffers have grown.
+    /// [`Self::k_nearest`] in place: allocates nothing once its buffers are large enough.
+    /// `near` is scratch space.
     pub fn rebuild_k_nearest(
         &mut self,
         positions: &[[f32; 2]],
@@ -83,30 +86,26 @@ impl CoordinationGraph {
         near: &mut Vec<(f32, usize)>,
     ) {
         assert_eq!(positions.len(), self.n_agents, "one position per agent");
+        let k = k.min(self.n_agents.saturating_sub(1));
         self.members.clear();
-        let n = self.n_agents;
-        // Pairs are first marked as members [i, k] with i < k, then sorted and made unique.
-        let mut pairs = std::mem::take(&mut self.seats);
-        pairs.clear();
         for (i, p) in positions.iter().enumerate() {
             near.clear();
             near.extend(positions.iter().enumerate().filter(|(j, _)| *j != i).map(|(j, q)| {
                 let (dx, dy) = (p[0] - q[0], p[1] - q[1]);
                 (dx * dx + dy * dy, j)
             }));
-            let k = k.min(n - 1);
             if k > 0 && k < near.len() {
                 near.select_nth_unstable_by(k - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             }
-            pairs.extend(near[..k].iter().map(|&(_, j)| Seat { region: i.min(j), slot: i.max(j) }));
+            self.members.extend(near[..k].iter().flat_map(|&(_, j)| [i.min(j), i.max(j)]));
         }
-        pairs.sort_unstable_by_key(|pair| (pair.region, pair.slot));
-        pairs.dedup();
-        self.members.extend(pairs.iter().flat_map(|pair| [pair.region, pair.slot]));
-        self.seats = pairs;
+        let (pairs, _) = self.members.as_chunks_mut::<2>();
+        pairs.sort_unstable();
+        let n_pairs = dedup(pairs);
+        self.members.truncate(2 * n_pairs);
         self.region_starts.clear();
-        self.region_starts.extend((0..=self.members.len() / 2).map(|r| 2 * r));
-        self.index_seats();
+        self.region_starts.extend((0..=n_pairs).map(|pair| 2 * pair));
+        self.index_memberships();
     }
 
     /// Number of agents.
@@ -134,9 +133,9 @@ impl CoordinationGraph {
         self.region_starts == starts && self.members == members
     }
 
-    /// Where one agent sits, by rising region.
-    pub fn seats_of(&self, agent: usize) -> &[Seat] {
-        &self.seats[self.seat_starts[agent]..self.seat_starts[agent + 1]]
+    /// The regions of one agent, in rising order.
+    pub fn memberships_of(&self, agent: usize) -> &[Membership] {
+        &self.memberships[self.membership_starts[agent]..self.membership_starts[agent + 1]]
     }
 
     /// Number of agents in the largest region.
@@ -157,29 +156,43 @@ impl CoordinationGraph {
             self.members.extend_from_slice(region);
             self.region_starts.push(self.members.len());
         }
-        self.index_seats();
+        self.index_memberships();
     }
 
-    /// Fills `seats` from `members` by counting.
-    fn index_seats(&mut self) {
-        self.seat_starts.clear();
-        self.seat_starts.resize(self.n_agents + 2, 0);
+    /// Fills `memberships` from `members` by counting.
+    fn index_memberships(&mut self) {
+        self.membership_starts.clear();
+        self.membership_starts.resize(self.n_agents + 2, 0);
         for &agent in &self.members {
-            self.seat_starts[agent + 2] += 1;
+            self.membership_starts[agent + 2] += 1;
         }
-        (2..self.n_agents + 2).for_each(|i| self.seat_starts[i] += self.seat_starts[i - 1]);
-        self.seats.clear();
-        self.seats.resize(self.members.len(), Seat { region: 0, slot: 0 });
+        (2..self.n_agents + 2)
+            .for_each(|i| self.membership_starts[i] += self.membership_starts[i - 1]);
+        self.memberships.clear();
+        self.memberships.resize(self.members.len(), Membership { region: 0, slot: 0 });
         for region in 0..self.n_regions() {
             let start = self.region_starts[region];
-            for place in start..self.region_starts[region + 1] {
-                let next = &mut self.seat_starts[self.members[place] + 1];
-                self.seats[*next] = Seat { region, slot: place - start };
+            let members = &self.members[start..self.region_starts[region + 1]];
+            for (slot, &agent) in members.iter().enumerate() {
+                let next = &mut self.membership_starts[agent + 1];
+                self.memberships[*next] = Membership { region, slot };
                 *next += 1;
             }
         }
-        self.seat_starts.truncate(self.n_agents + 1);
+        self.membership_starts.truncate(self.n_agents + 1);
     }
+}
+
+/// Moves the first of each run of equal pairs to the front; returns how many there are.
+fn dedup(pairs: &mut [[usize; 2]]) -> usize {
+    let mut n_distinct = 0;
+    for index in 0..pairs.len() {
+        if n_distinct == 0 || pairs[index] != pairs[n_distinct - 1] {
+            pairs[n_distinct] = pairs[index];
+            n_distinct += 1;
+        }
+    }
+    n_distinct
 }
 
 /// Which coordination graph a run uses.
@@ -246,11 +259,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_mirror_regions() {
+    fn memberships_mirror_regions() {
         let graph = CoordinationGraph::new(4, &[vec![2, 0], vec![1, 2, 3], vec![0]]).unwrap();
         assert_eq!(graph.region(1), [1, 2, 3]);
-        assert_eq!(graph.seats_of(2), [Seat { region: 0, slot: 0 }, Seat { region: 1, slot: 1 }]);
-        assert_eq!(graph.seats_of(0).len() + graph.seats_of(3).len(), 3);
+        assert_eq!(
+            graph.memberships_of(2),
+            [Membership { region: 0, slot: 0 }, Membership { region: 1, slot: 1 }]
+        );
+        assert_eq!(graph.memberships_of(0).len() + graph.memberships_of(3).len(), 3);
     }
 
     #[test]

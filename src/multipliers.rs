@@ -1,5 +1,6 @@
 //! Lagrange multipliers: one per agent and constraint, raised while the constraint is violated.
 
+use crate::error::{Result, positive, within};
 use serde::{Deserialize, Serialize};
 
 /// Where the multiplier of a training episode comes from.
@@ -48,6 +49,22 @@ impl Default for MultiplierOptions {
             sample_low: 0.05,
             sample_high: 20.0,
         }
+    }
+}
+
+/// Largest multiplier that is accepted: beyond, single precision loses the task's value.
+pub const MAX_MULTIPLIER: f64 = 1e6;
+
+impl MultiplierOptions {
+    /// Refuses what cannot work.
+    pub fn check(&self) -> Result<()> {
+        within("lambda_lr", self.lambda_lr, 0.0..=MAX_MULTIPLIER)?;
+        within("lagrangian_upper_bound", self.lagrangian_upper_bound, 0.0..=MAX_MULTIPLIER)?;
+        within("zero_share", self.zero_share, 0.0..=1.0)?;
+        self.cost_limit.iter().try_for_each(|&limit| within("cost_limit", limit, 0.0..=1e30))?;
+        self.fixed.iter().try_for_each(|&fixed| within("fixed", fixed, 0.0..=MAX_MULTIPLIER))?;
+        positive("sample_low", self.sample_low, MAX_MULTIPLIER)?;
+        within("sample_high", self.sample_high, f64::from(self.sample_low)..=MAX_MULTIPLIER)
     }
 }
 

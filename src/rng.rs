@@ -114,6 +114,13 @@ pub struct RngPosition {
     word: u64,
 }
 
+impl RngPosition {
+    /// Whether it is a place in this stream.
+    pub fn is_of(&self, rng: &Rng) -> bool {
+        self.key == rng.0.get_seed()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

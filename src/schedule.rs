@@ -1,5 +1,6 @@
 //! Decays: a value that moves from one number to another over a number of steps.
 
+use crate::error::{Result, within};
 use serde::{Deserialize, Serialize};
 
 /// A straight line from `start` to `end` over `steps` steps, constant afterwards.
@@ -28,6 +29,12 @@ impl Linear {
         }
         let share = (step as f64 / self.steps as f64) as f32;
         self.start + (self.end - self.start) * share
+    }
+
+    /// Refuses values outside 0 to `most`; `key` is how users call the schedule.
+    pub fn check(&self, key: &str, most: f64) -> Result<()> {
+        within(&format!("{key}.start"), self.start, 0.0..=most)?;
+        within(&format!("{key}.end"), self.end, 0.0..=most)
     }
 
     /// What is left of it after some steps.

@@ -4,14 +4,14 @@ use crate::{
     algorithm::Learner,
     checkpoint::Checkpoint,
     episode::{EpisodeStreams, Summary, VectorEnvironment},
-    error::Result,
+    error::{Result, count, positive},
     rng::{Purpose, Streams},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// How long and how wide training runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingOptions {
     /// Environment steps in all, over all environments.
@@ -25,6 +25,8 @@ pub struct TrainingOptions {
     pub log_interval: u64,
     /// Environment steps between checkpoints.
     pub checkpoint_interval: u64,
+    /// Most memory that a training may ask for, in GiB; more is refused before anything is done.
+    pub memory_limit: f64,
 }
 
 impl Default for TrainingOptions {
@@ -35,7 +37,24 @@ impl Default for TrainingOptions {
             environments: 8,
             log_interval: 2_000,
             checkpoint_interval: 50_000,
+            memory_limit: 4.0,
         }
+    }
+}
+
+/// Most environment steps of a training.
+const MAX_STEPS: u64 = 1_000_000_000_000;
+/// Most environments side by side.
+const MAX_ENVIRONMENTS: u64 = 100_000;
+
+impl TrainingOptions {
+    /// Refuses what cannot work.
+    pub fn check(&self) -> Result<()> {
+        count("total_steps", self.total_steps, 1..=MAX_STEPS)?;
+        count("environments", self.environments as u64, 1..=MAX_ENVIRONMENTS)?;
+        count("log_interval", self.log_interval, 1..=u64::MAX)?;
+        count("checkpoint_interval", self.checkpoint_interval, 1..=u64::MAX)?;
+        positive("memory_limit", self.memory_limit, 1e6)
     }
 }
 
@@ -175,12 +194,24 @@ impl Training {
         let seed: u64 = checkpoint.entry("seed")?;
         if seed != self.streams.seed() {
             let text = format!("is of a run with seed {seed}, not {}", self.streams.seed());
-            return Err(checkpoint.misfit(&text));
+            return Err(checkpoint.mismatch(&text));
         }
-        self.steps = checkpoint.entry("steps")?;
-        self.episodes = checkpoint.entry("episodes")?;
+        self.steps = checkpoint.count("steps")?;
+        self.episodes = checkpoint.count("episodes")?;
         // Only a line of metrics hangs on it, and earlier versions kept it in another form.
         self.window = checkpoint.entry("window").unwrap_or_default();
+        let n_metrics = self.window.metrics.len();
+        if self.steps != checkpoint.step
+            || self.episodes > self.steps
+            || self.window.episodes > self.episodes
+            || (n_metrics > 0 && n_metrics != self.environments.spec().reported().len())
+        {
+            let text = format!(
+                "counts {} steps, {} episodes and {} since the last line, which cannot be",
+                self.steps, self.episodes, self.window.episodes
+            );
+            return Err(checkpoint.mismatch(&text));
+        }
         self.learner.load(checkpoint)
     }
 

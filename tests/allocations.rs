@@ -3,9 +3,11 @@
 use cgcmarl::{
     environment::{
         Environment, Outcome,
-        observation::{ObservationKind, ObservationOptions},
-        oracle::Oracle,
-        simple_spread::{Physics, SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{
+            Physics, SimpleSpread, SimpleSpreadOptions,
+            observation::{ObservationKind, ObservationOptions},
+            oracle::Oracle,
+        },
     },
     graph::{CoordinationGraph, Topology},
     rng::{Purpose, Streams},
@@ -45,7 +47,8 @@ fn allocations_of_an_episode(options: &SimpleSpreadOptions) -> usize {
     let mut rows = vec![0.0; spec.max_regions * spec.region_width];
     let mut row = vec![0.0; spec.agent_width];
     let swapped = vec![true; spec.max_regions];
-    let mut action = vec![0; spec.n_agents];
+    let mut action = vec![0; spec.n_agents()];
+    let mut rng = Streams::new(1).rng(Purpose::Dynamics, 0);
     let mut before = 0;
     for _ in 0..2 {
         before = ALLOCATIONS.get();
@@ -56,9 +59,9 @@ fn allocations_of_an_episode(options: &SimpleSpreadOptions) -> usize {
             view.graph(&state, &mut graph);
             let rows = &mut rows[..graph.n_regions() * spec.region_width];
             view.region_rows(&state, &graph, &swapped, rows, spec.region_width);
-            (0..spec.n_agents).for_each(|agent| view.agent_row(&state, agent, &mut row));
+            (0..spec.n_agents()).for_each(|agent| view.agent_row(&state, agent, &mut row));
             oracle.act(&state, &mut action);
-            environment.step(&action, &mut outcome);
+            environment.step(&action, &mut rng, &mut outcome);
         }
     }
     ALLOCATIONS.get() - before
@@ -70,7 +73,8 @@ fn an_episode_allocates_nothing() {
     for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
         for topology in [Topology::Complete, Topology::KNearest] {
             for physics in [Physics::Paper, Physics::Mpe2] {
-                let observation = ObservationOptions { kind, occupancy, landmarks: None };
+                let observation =
+                    ObservationOptions { kind, occupancy, ..ObservationOptions::default() };
                 let mut options = SimpleSpreadOptions { agents: 6, physics, ..Default::default() };
                 (options.observation, options.graph.topology) = (observation, topology);
                 let count = allocations_of_an_episode(&options);

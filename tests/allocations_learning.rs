@@ -2,11 +2,10 @@
 //! observing and updating once every buffer has grown.
 
 use cgcmarl::{
-    algorithm::{CgCmarl, Learner},
-    config::{Config, Preset},
-    environment::{Environment, simple_spread::SimpleSpread},
-    episode::{Arena, Draws},
+    algorithm::{Learner, Start},
+    episode::EpisodeStreams,
     rng::{Purpose, Streams},
+    run::{Config, vectorise},
 };
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -38,44 +37,51 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations and updates of one round of training after a few have filled the buffers.
-fn allocations_of_a_round(mut config: Config) -> (usize, u64) {
-    let learning = &mut config.cg_cmarl.learning;
-    (learning.learning_starts, learning.buffer_size) = (50, 100_000);
+fn allocations_of_a_round(config: &Config) -> (usize, u64) {
     let n = config.training.environments;
-    let environment = || SimpleSpread::new(&config.environment).expect("valid options");
-    let environments = (0..n).map(|_| Box::new(environment()) as Box<dyn Environment>);
-    let mut arena = Arena::new(environments.collect());
+    let scenario = config.scenario().expect("a task");
+    let mut environments = vectorise(&scenario, n).expect("valid options");
     let streams = Streams::new(1);
-    let mut learner =
-        CgCmarl::new(&config.cg_cmarl, arena.view(), n, 10_000, streams).expect("valid options");
-    let updates = |learner: &CgCmarl| {
+    let start =
+        Start { view: environments.view(), n_environments: n, total_steps: 10_000, streams };
+    let algorithm = config.algorithm().expect("an algorithm");
+    let mut learner = algorithm.learner(&config.options, start).expect("valid options");
+    let updates = |learner: &dyn Learner| {
         let report = learner.report();
         report.iter().find(|(name, _)| name == "updates").map_or(0, |(_, count)| *count as u64)
     };
     let (mut allocations, mut before) = (0, 0);
     for round in 0..6 {
+        let (start, dynamics, act) = (Purpose::Episode, Purpose::Dynamics, Purpose::Exploration);
         let first = round * n as u64;
-        before = updates(&learner);
-        let start = ALLOCATIONS.get();
-        let draws = Draws { streams, start: Purpose::Episode, act: Purpose::Exploration, first };
-        let summaries = arena.play(&mut learner, draws, n);
+        before = updates(learner.as_ref());
+        let count = ALLOCATIONS.get();
+        let streams = EpisodeStreams { streams, start, dynamics, act, first };
+        let summaries = environments.play(learner.as_mut(), streams, n);
         for (slot, summary) in summaries.iter().enumerate() {
             learner.end_episode(slot, summary);
         }
-        allocations = ALLOCATIONS.get() - start;
+        allocations = ALLOCATIONS.get() - count;
     }
-    (allocations, updates(&learner) - before)
+    (allocations, updates(learner.as_ref()) - before)
 }
 
 #[test]
 fn a_round_of_training_allocates_nothing() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-    for (name, preset) in Preset::NAMES {
-        for agents in [3, 6] {
-            let config = preset.config(agents);
-            let (allocations, updates) = pool.install(|| allocations_of_a_round(config));
-            assert!(updates > 0, "{name}: nothing was learned");
-            assert_eq!(allocations, 0, "{name} with {agents} agents, {updates} updates");
+    for preset in ["default", "two_head", "paper"] {
+        for agents in ["3", "6"] {
+            let settings = [
+                ("preset", preset),
+                ("agents", agents),
+                ("learning_starts", "50"),
+                ("buffer_size", "100000"),
+            ];
+            let pairs = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let config = Config::resolve(None, &pairs).expect("settings");
+            let (allocations, updates) = pool.install(|| allocations_of_a_round(&config));
+            assert!(updates > 0, "{preset}: nothing was learned");
+            assert_eq!(allocations, 0, "{preset} with {agents} agents, {updates} updates");
         }
     }
 }

@@ -14,6 +14,7 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 const PACKAGES: [(&str, &str); 2] = [("modules", "src"), ("paper", "paper/src")];
 const ROOTS: [&str; 3] = ["src", "paper/src", "cli/src"];
 const MOST_LINES: usize = 400;
+const MOST_LEVELS: usize = 3;
 const NAMELESS: [&str; 6] = ["util", "utils", "common", "base", "helper", "helpers"];
 
 /// The arrows of the fenced block of that name.
@@ -149,7 +150,7 @@ fn files_are_small_named_and_not_buried() {
             assert!(lines <= MOST_LINES, "{} has {lines} lines; split it", file.display());
             let inside = file.strip_prefix(root).unwrap().with_extension("");
             let names: Vec<_> = inside.iter().map(|name| name.to_str().unwrap()).collect();
-            assert!(names.len() <= 3, "{} lies more than three levels deep", file.display());
+            assert!(names.len() <= MOST_LEVELS, "{} lies too deep", file.display());
             let nameless = names.iter().find(|name| NAMELESS.contains(name));
             assert!(nameless.is_none(), "{} says nothing about what is in it", file.display());
         }

@@ -1,39 +1,32 @@
 #![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
 
-//! Every baseline trains, resumes and is scored through the same doors as CG-CMARL.
+//! Every baseline trains, resumes and is scored in the same way as CG-CMARL.
 
 mod watch;
 
 use cgcmarl::{
-    config::{Algorithm, Config},
-    experiment::{End, Model, Session, on_threads},
+    algorithm,
+    run::{Config, End, Model, Session, on_threads},
 };
 use serde_json::Value;
 use std::path::Path;
 use watch::StopAt;
 
 fn baselines() -> impl Iterator<Item = &'static str> {
-    Algorithm::NAMES.iter().map(|(name, _)| *name).filter(|name| *name != "cg_cmarl")
+    algorithm::names().filter(|name| *name != "cg_cmarl")
 }
 
 fn config(algorithm: &str) -> Config {
     let tiny = "total_steps=600 environments=4 log_interval=200 local_ratio=0.3";
-    let words = format!("algorithm={algorithm} {tiny}");
+    let replay =
+        if algorithm.starts_with("mappo") { "" } else { "learning_starts=100 batch_size=16" };
+    let words = format!("algorithm={algorithm} {tiny} {replay}");
     let pairs: Vec<_> = words
         .split(' ')
         .filter_map(|word| word.split_once('='))
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
-    let mut config = Config::resolve(None, &pairs).unwrap();
-    for learning in [
-        &mut config.iql.learning,
-        &mut config.vdn.learning,
-        &mut config.qmix.learning,
-        &mut config.dcg.learning,
-    ] {
-        (learning.learning_starts, learning.batch_size) = (100, 16);
-    }
-    config
+    Config::resolve(None, &pairs).unwrap()
 }
 
 fn train(path: &Path, config: Config, threads: usize, stop_at: u64) -> End {
@@ -56,10 +49,12 @@ fn a_baseline_trains_and_has_one_operating_point() {
         assert!(line.as_object().unwrap().values().all(finite), "{name}: {line}");
         let mut evaluation = model.config.evaluation.clone();
         evaluation.episodes = 4;
-        let front = model.sweep(&model.config.environment, &evaluation, &mut |_| {}).unwrap();
+        let scenario = model.scenario().unwrap();
+        let front = model.sweep(&scenario, &evaluation, &mut |_| {}).unwrap();
         assert_eq!((front.algorithm.as_str(), front.points.len()), (name, 1));
-        assert!(front.points[0].score.multiplier.is_none(), "{name}");
-        let error = model.learner(&model.config.environment).err().unwrap().to_string();
+        assert!(front.points[0].score.multipliers.is_empty(), "{name}");
+        assert!(!model.has_multipliers().unwrap(), "{name}");
+        let error = model.cg_cmarl(&scenario).err().unwrap().to_string();
         assert!(error.contains(&format!("trained with {name}")), "{error}");
     }
 }

@@ -1,87 +1,21 @@
-//! Environments keep their contract.
+//! Environments keep their contract, in every shape they can be given.
 
 use cgcmarl::{
     environment::{
-        Ending, Environment, Outcome, View,
+        Environment, Outcome, check, check_environment,
         matrix_game::MatrixGame,
-        observation::{ObservationKind, ObservationOptions},
-        oracle::Oracle,
-        recording,
-        simple_spread::{Constraint, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{
+            Cost, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions, SimpleSpreadTask,
+            layout::Layout,
+            observation::{ObservationKind, ObservationOptions},
+            oracle::Oracle,
+            recording,
+        },
     },
-    episode::{Arena, Draws},
+    episode::{Acting, EpisodeStreams, VectorEnvironment},
     graph::{CoordinationGraph, GraphOptions, Topology},
     rng::{Purpose, Streams},
 };
-
-/// What every environment must do, whatever it is.
-fn keeps_the_contract(environment: &mut dyn Environment, ending: Ending) {
-    let first = play(environment, 7, ending);
-    assert_eq!(first, play(environment, 7, ending), "same seed, same bytes");
-    let spec = environment.view().spec();
-    if spec.horizon > 1 {
-        assert_ne!(first, play(environment, 8, ending), "another seed, another episode");
-    }
-}
-
-/// Plays one episode of random actions, checking every step; returns all that was seen.
-fn play(environment: &mut dyn Environment, seed: u64, ending: Ending) -> Vec<u32> {
-    let mut rng = Streams::new(seed).rng(Purpose::Problem, 0);
-    environment.reset(&mut rng);
-    let spec = environment.view().spec().clone();
-    let mut state = vec![f32::NAN; spec.state_width];
-    environment.write_state(&mut state);
-    let (mut outcome, mut graph) = (Outcome::default(), CoordinationGraph::default());
-    let mut seen = Vec::new();
-    for step in 1..=spec.horizon {
-        environment.view().graph(&state, &mut graph);
-        seen.extend(look(environment.view(), &state, &graph));
-        let action: Vec<usize> = (0..spec.n_agents).map(|_| rng.below(spec.n_actions)).collect();
-        environment.step(&action, &mut outcome);
-        environment.write_state(&mut state);
-        assert_eq!(outcome.region_rewards.len(), graph.n_regions());
-        assert_eq!(outcome.region_costs.len(), graph.n_regions() * spec.constraints.len());
-        assert_eq!(outcome.agent_costs.len(), spec.n_agents * spec.constraints.len());
-        assert_eq!(outcome.agent_rewards.len(), spec.n_agents);
-        let costs = outcome.region_costs.iter().chain(&outcome.agent_costs);
-        assert!(costs.clone().all(|cost| *cost >= 0.0 && cost.is_finite()));
-        let rewards = outcome.region_rewards.iter().chain(&outcome.agent_rewards);
-        assert!(rewards.clone().all(|reward| reward.is_finite()));
-        assert!(outcome.metrics.unavoidable <= outcome.metrics.collisions);
-        seen.extend(costs.chain(rewards).map(|x| x.to_bits()));
-        let expected = if step == spec.horizon { ending } else { Ending::Running };
-        assert_eq!(outcome.ending, expected, "step {step}");
-    }
-    seen
-}
-
-/// All rows of a state, checked.
-fn look(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Vec<u32> {
-    let spec = view.spec();
-    assert_eq!(graph.n_agents(), spec.n_agents);
-    assert!(graph.n_regions() <= spec.max_regions, "{} regions", graph.n_regions());
-    assert!(graph.regions().all(|members| members.len() == spec.region_size));
-    let swapped: Vec<bool> = (0..graph.n_regions()).map(|region| region % 3 == 1).collect();
-    let mut rows = vec![f32::NAN; graph.n_regions() * spec.region_width];
-    view.region_rows(state, graph, &swapped, &mut rows, spec.region_width);
-    let mut row = vec![f32::NAN; spec.region_width];
-    for (region, members) in graph.regions().enumerate() {
-        let mut members = members.to_vec();
-        if swapped[region] {
-            members.reverse();
-        }
-        view.region_row(state, &members, &mut row);
-        assert_eq!(row, rows[region * spec.region_width..][..spec.region_width]);
-    }
-    for agent in 0..spec.n_agents {
-        let start = rows.len();
-        rows.resize(start + spec.agent_width, f32::NAN);
-        view.agent_row(state, agent, &mut rows[start..]);
-    }
-    rows.extend_from_slice(state);
-    assert!(rows.iter().all(|x| x.is_finite()), "rows are finite and fully written");
-    rows.iter().map(|x| x.to_bits()).collect()
-}
 
 fn spread(change: impl FnOnce(&mut SimpleSpreadOptions)) -> SimpleSpread {
     let mut options = SimpleSpreadOptions::default();
@@ -89,52 +23,76 @@ fn spread(change: impl FnOnce(&mut SimpleSpreadOptions)) -> SimpleSpread {
     SimpleSpread::new(&options).expect("valid options")
 }
 
+#[track_caller]
+fn keeps_the_contract(environment: &mut dyn Environment, what: &str) {
+    check_environment(environment).unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
 #[test]
 fn simple_spread_keeps_the_contract() {
+    check(&SimpleSpreadTask).unwrap();
     use ObservationKind::{Paper, Relative};
     for agents in [2, 3, 4, 6, 10, 40] {
         for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
-            keeps_the_contract(
-                &mut spread(|o| {
-                    o.agents = agents;
-                    o.horizon = if agents == 40 { 3 } else { 25 };
-                    o.observation = ObservationOptions { kind, occupancy, landmarks: None };
-                    o.constraints = vec![Constraint::Energy, Constraint::Collision];
-                    o.reward =
-                        if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
-                }),
-                Ending::Truncated,
-            );
+            let mut environment = spread(|o| {
+                o.agents = agents;
+                o.horizon = if agents == 40 { 3 } else { 25 };
+                o.observation =
+                    ObservationOptions { kind, occupancy, ..ObservationOptions::default() };
+                o.constraints = vec![Cost::Energy, Cost::Collision];
+                o.reward = if occupancy { RewardRule::Counterfactual } else { RewardRule::Shared };
+            });
+            keeps_the_contract(&mut environment, &format!("{agents} agents, {kind:?}"));
+        }
+    }
+}
+
+#[test]
+fn every_physics_and_layout_keeps_the_contract() {
+    use Layout::{ClusteredPair, Line, Random, SpreadUniform};
+    for physics in [Physics::Paper, Physics::Mpe2] {
+        for layout in [Random, SpreadUniform, Line, ClusteredPair] {
+            let mut environment = spread(|o| (o.physics, o.layout) = (physics, layout));
+            keeps_the_contract(&mut environment, &format!("{physics:?}, {layout:?}"));
         }
     }
 }
 
 #[test]
 fn every_graph_keeps_the_contract() {
-    use Topology::{Explicit, KNearest, Path, Ring, Star};
-    for topology in [Path, Star, Ring, KNearest, Explicit] {
+    use Topology::{Complete, Explicit, KNearest, Path, Ring, Star};
+    for topology in [Complete, Path, Star, Ring, KNearest, Explicit] {
         let regions = vec![vec![0, 1, 2], vec![4, 3, 2], vec![0, 5, 3]];
         let graph = GraphOptions { topology, k: 2, regions };
-        keeps_the_contract(
-            &mut spread(|o| {
-                (o.agents, o.graph) = (6, graph);
-                o.observation.occupancy = true;
-            }),
-            Ending::Truncated,
-        );
+        let mut environment = spread(|o| {
+            (o.agents, o.graph) = (6, graph);
+            o.constraints = vec![Cost::Collision, Cost::Energy];
+            o.observation.occupancy = true;
+            // Crowded, so that there is something to pay for.
+            o.cost_distance = Some(0.8);
+        });
+        keeps_the_contract(&mut environment, &format!("{topology:?}"));
     }
 }
 
 #[test]
+fn other_seeds_are_other_episodes() {
+    let mut environment = spread(|_| {});
+    let mut state = |seed| {
+        environment.reset(&mut Streams::new(seed).rng(Purpose::Problem, 0));
+        let mut state = vec![0.0; environment.view().spec().state_width];
+        environment.write_state(&mut state);
+        state
+    };
+    assert_ne!(state(7), state(8));
+}
+
+#[test]
 fn recorded_mpe2_episodes_are_reproduced() {
-    let subset = std::path::Path::new("tests/data/mpe2_subset.json.gz");
-    let full = std::path::Path::new("../shared/data/mpe2_golden.json.gz");
-    for path in [subset, full].into_iter().filter(|path| *path == subset || path.exists()) {
-        let groups = recording::check(path).unwrap();
-        assert!(groups.len() >= 8 && groups.iter().all(|g| g.steps == 25 * g.episodes));
-        for group in groups {
-            assert!(group.passes(), "{group:?}");
-        }
+    let groups = recording::check(std::path::Path::new("tests/data/mpe2_subset.json.gz")).unwrap();
+    assert!(groups.len() >= 8 && groups.iter().all(|g| g.steps == 25 * g.episodes));
+    for group in groups {
+        assert!(group.passes(), "{group:?}");
     }
 }
 
@@ -165,15 +123,17 @@ fn a_recording_that_is_not_one_is_refused() {
 #[test]
 fn matrix_games_keep_the_contract() {
     let mut rng = Streams::new(1).rng(Purpose::Problem, 0);
-    let ring = CoordinationGraph::ring(5);
+    let hyper = CoordinationGraph::new(5, &[vec![0, 1, 2], vec![3], vec![2, 3, 4, 0]]).unwrap();
     let games = [
         MatrixGame::worked_example(),
         MatrixGame::climbing(),
         MatrixGame::penalty(-100.0),
-        MatrixGame::random(ring, 3, 2, 4, &mut rng),
+        MatrixGame::random(CoordinationGraph::ring(5), 3, 2, 4, &mut rng),
+        MatrixGame::random(hyper, 3, 2, 4, &mut rng),
+        MatrixGame::random(CoordinationGraph::path(3), 300, 1, 2, &mut rng),
     ];
-    for game in games {
-        keeps_the_contract(&mut game.unwrap(), Ending::Terminal);
+    for (index, game) in games.into_iter().enumerate() {
+        keeps_the_contract(&mut game.unwrap(), &format!("game {index}"));
     }
 }
 
@@ -206,10 +166,31 @@ fn presets_resolve_to_the_documented_values() {
     };
     assert_eq!(resolved(4, Physics::Paper), (0.08, false, 0.0, 0.2));
     assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.4 * 0.04));
-    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 0.2));
+    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 2.4 * 0.15));
     let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
     let read: SimpleSpreadOptions = toml::from_str(&text).unwrap();
     assert_eq!(read, SimpleSpreadOptions::default());
+}
+
+/// The metrics of a step are those that the spec lists, in its order.
+#[test]
+fn two_agents_on_one_landmark_are_measured_as_they_are() {
+    let mut environment = spread(|o| o.agents = 2);
+    environment.place(&[[0.0, 0.0], [0.12, 0.0]], &[[0.0; 2]; 2], &[[0.0, 0.0], [0.9, 0.9]]);
+    let mut outcome = Outcome::default();
+    environment.step(&[12, 12], &mut Streams::new(0).rng(Purpose::Problem, 0), &mut outcome);
+    let names = environment.view().spec().metrics.iter().map(|metric| metric.name.as_str());
+    let found: Vec<_> = names.zip(outcome.metrics).collect();
+    let expected = [
+        ("coverage", 0.5),
+        ("coverage_0.15", 0.5),
+        ("coverage_0.2", 0.5),
+        ("collisions_per_step", 1.0),
+        ("per_pair_rate", 1.0),
+        ("collision_floor", 1.0),
+        ("collision_free", 0.0),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -217,16 +198,26 @@ fn the_oracle_covers_and_avoids_almost_to_the_floor() {
     for agents in [3, 10] {
         let environment = spread(|o| o.agents = agents);
         let mut oracle = Oracle::new(&environment);
-        let mut arena = Arena::new(vec![Box::new(environment.clone()), Box::new(environment)]);
-        let (mut coverage, mut excess) = (0.0, 0.0);
+        let copies = vec![Box::new(environment.clone()) as _, Box::new(environment) as _];
+        let mut environments = VectorEnvironment::new(copies);
+        let reported = environments.spec().reported();
+        let metric = |name| reported.iter().position(|metric| metric.name == name).unwrap();
+        let [coverage, collisions, floor] =
+            ["coverage", "collisions_per_step", "collision_floor"].map(metric);
+        let (mut covered, mut excess) = (0.0, 0.0);
         for first in (0..200).step_by(2) {
-            let streams = Streams::new(0);
-            let draws = Draws { streams, start: Purpose::Evaluation, act: Purpose::Problem, first };
-            for summary in arena.play(&mut oracle, draws, 2) {
-                coverage += f64::from(summary.coverage[0]) / 200.0;
-                excess += (summary.collisions - summary.floor) / 200.0;
+            let streams = EpisodeStreams {
+                streams: Streams::new(0),
+                start: Purpose::Evaluation,
+                dynamics: Purpose::EvaluationDynamics,
+                act: Purpose::Problem,
+                first,
+            };
+            for summary in environments.play(&mut Acting(&mut oracle), streams, 2) {
+                covered += summary.metrics[coverage] / 200.0;
+                excess += (summary.metrics[collisions] - summary.metrics[floor]) / 200.0;
             }
         }
-        assert!(coverage > 0.99 && excess < 0.001, "{agents}: {coverage} {excess}");
+        assert!(covered > 0.99 && excess < 0.001, "{agents}: {covered} {excess}");
     }
 }

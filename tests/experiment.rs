@@ -5,9 +5,8 @@
 mod watch;
 
 use cgcmarl::{
-    config::Config,
-    environment::{Environment, simple_spread::SimpleSpread},
-    experiment::{Model, Session, on_threads},
+    environment::simple_spread::SimpleSpreadOptions,
+    run::{Config, Model, Session, on_threads},
 };
 use serde_json::Value;
 use std::path::Path;
@@ -81,11 +80,13 @@ fn a_model_keeps_its_number_of_landmarks_in_other_teams() {
     let model = Model::open(&path).unwrap();
     for agents in ["2", "6", "12"] {
         let changed = model.config.with(&[("agents".into(), agents.into())]).unwrap();
-        let environment = &changed.environment;
-        assert_eq!(environment.observation.landmarks, Some(3));
-        assert_eq!(model.operating_points(environment, &[0.0, 1.0]).unwrap().len(), 2);
-        let width = |n| SimpleSpread::new(n).map(|world| world.view().spec().region_width);
-        assert_eq!(width(environment).unwrap(), width(&model.config.environment).unwrap());
+        let scenario = changed.scenario().unwrap();
+        let options: SimpleSpreadOptions = scenario.typed_options().unwrap();
+        assert_eq!(options.observation.landmarks, Some(3));
+        let points = model.operating_points(&scenario, &[vec![0.0], vec![1.0]]).unwrap();
+        assert_eq!(points.len(), 2);
+        let own = model.scenario().unwrap().spec().unwrap();
+        assert_eq!(scenario.spec().unwrap().region_width, own.region_width);
     }
 }
 
@@ -96,6 +97,31 @@ fn a_model_that_sees_all_landmarks_by_number_is_refused_elsewhere() {
     train(&path, config(&[("preset", "paper")]), 1);
     let model = Model::open(&path).unwrap();
     let changed = model.config.with(&[("agents".into(), "4".into())]).unwrap();
-    let error = model.operating_points(&changed.environment, &[0.0]).err().unwrap().to_string();
+    let scenario = changed.scenario().unwrap();
+    let error = model.operating_points(&scenario, &[vec![0.0]]).err().unwrap().to_string();
     assert!(error.contains("`agents`: 4 (this model was trained with 3 agents"), "{error}");
+}
+
+/// What another process is about to replace must not be read: the lock comes first.
+#[test]
+fn a_run_in_use_is_refused_before_its_checkpoint_is_read() {
+    let root = tempfile::tempdir().unwrap();
+    let session = Session::start(config(&[]), Some(root.path()), root.path()).unwrap();
+    let newest = root.path().join("checkpoints/step_000000000000.safetensors");
+    std::fs::write(&newest, "half a checkpoint").unwrap();
+    let refusal = || Session::resume(root.path()).err().unwrap().to_string();
+    assert!(refusal().ends_with("is being written by another cgcmarl"), "{}", refusal());
+    drop(session);
+    assert!(refusal().contains("not a whole safetensors file"), "{}", refusal());
+}
+
+/// Where no training can begin is told before networks are built and weights are read.
+#[test]
+fn a_place_that_is_taken_is_refused_before_any_work() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("file");
+    std::fs::write(&file, "mine").unwrap();
+    let settings = config(&[("start_from", "nowhere")]);
+    let error = Session::start(settings, Some(&file), root.path()).err().unwrap().to_string();
+    assert!(error.contains("file is not a directory"), "{error}");
 }

@@ -3,12 +3,14 @@
 //! The learner learns: the paper's worked example to the letter, and every option without breaking.
 
 use cgcmarl::{
-    algorithm::{CgCmarl, CgCmarlOptions, HeadKind},
-    config::Config,
-    environment::{Environment, matrix_game::MatrixGame},
-    episode::{Arena, Scene},
-    experiment::{End, Model, Session, Watch, play},
+    algorithm::{
+        CgCmarl, CgCmarlOptions, Start, TrainedModel,
+        cg_cmarl::{CgCmarlModel, HeadKind},
+    },
+    environment::{Batch, Environment, matrix_game::MatrixGame},
+    episode::{Acting, VectorEnvironment},
     rng::Streams,
+    run::{Config, End, Model, Session, Watch, named_multipliers, play},
     schedule::Linear,
     training::{Training, TrainingOptions},
 };
@@ -30,26 +32,27 @@ fn worked_example(multiplier_input: bool, multipliers: &[f32]) -> Vec<Vec<usize>
     let training = TrainingOptions { total_steps: 6000, ..TrainingOptions::default() };
     let games = (0..training.environments)
         .map(|_| Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>);
-    let arena = Arena::new(games.collect());
-    let streams = Streams::new(3);
-    let learner =
-        CgCmarl::new(&options, arena.view(), arena.len(), training.total_steps, streams).unwrap();
-    let mut training = Training::new(&training, arena, Box::new(learner), 3);
+    let environments = VectorEnvironment::new(games.collect());
+    let start = Start {
+        view: environments.view(),
+        n_environments: environments.len(),
+        total_steps: training.total_steps,
+        streams: Streams::new(3),
+    };
+    let learner = CgCmarl::new(&options, start).unwrap();
+    let mut training = Training::new(&training, environments, Box::new(learner), 3);
     while !training.finished() {
         training.round().unwrap();
     }
     let game = MatrixGame::worked_example().unwrap();
-    let scene = Scene { view: game.view(), states: &[0.0] };
-    let points = training.learner().operating_points(multipliers);
-    points
-        .into_iter()
-        .map(|mut point| {
-            let mut action = vec![vec![9; 2]];
-            let mut rngs = [Streams::new(0).rng(cgcmarl::rng::Purpose::Problem, 0)];
-            point.policy.act(scene, &mut rngs, &mut action);
-            action.remove(0)
-        })
-        .collect()
+    let batch = Batch { view: game.view(), states: &[0.0], slots: &[0] };
+    let model = CgCmarlModel::load(&options, game.view(), &training.model()).unwrap();
+    let choose = |multiplier: &f32| {
+        let mut action = vec![vec![9; 2]];
+        model.policy(&[*multiplier]).act(batch, &mut action);
+        action.remove(0)
+    };
+    multipliers.iter().map(choose).collect()
 }
 
 #[test]
@@ -88,9 +91,14 @@ fn train(settings: &str) -> Value {
     let model = Model::open(&path).unwrap();
     let mut evaluation = model.config.evaluation.clone();
     evaluation.episodes = 4;
-    let mut points = model.operating_points(&model.config.environment, &[1.0]).unwrap();
-    let policy = points[0].policy.as_mut();
-    play(&model.config.environment, &evaluation, "λ=1", Some(1.0), policy).unwrap();
+    let scenario = model.scenario().unwrap();
+    let spec = scenario.spec().unwrap();
+    let multipliers = vec![1.0; spec.n_constraints()];
+    let mut points = model.operating_points(&scenario, &[multipliers]).unwrap();
+    let named = named_multipliers(&spec, &points[0].multipliers);
+    let mut acting = Acting(points[0].policy.as_mut());
+    let score = play(&scenario, &evaluation, "λ=1", named, &mut acting).unwrap();
+    assert_eq!((score.n_episodes, score.multipliers.len()), (4, spec.n_constraints()));
     line
 }
 
@@ -129,7 +137,7 @@ fn every_learning_rule_trains() {
 }
 
 #[test]
-fn every_world_trains() {
+fn every_physics_and_layout_trains() {
     train("contact=true");
     train("physics=mpe2 head=free");
     train("occupancy=false agents=6");

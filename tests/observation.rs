@@ -3,8 +3,10 @@
 use cgcmarl::{
     environment::{
         Environment, View,
-        observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
-        simple_spread::{SimpleSpread, SimpleSpreadOptions},
+        simple_spread::{
+            SimpleSpread, SimpleSpreadOptions,
+            observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
+        },
     },
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
@@ -15,11 +17,11 @@ fn spread(agents: usize, observation: ObservationOptions) -> SimpleSpread {
 }
 
 fn relative(landmarks: Option<usize>, occupancy: bool) -> ObservationOptions {
-    ObservationOptions { kind: ObservationKind::Relative, landmarks, occupancy }
+    ObservationOptions { landmarks, occupancy, ..ObservationOptions::default() }
 }
 
 fn paper() -> ObservationOptions {
-    ObservationOptions { kind: ObservationKind::Paper, landmarks: None, occupancy: false }
+    ObservationOptions { kind: ObservationKind::Paper, ..ObservationOptions::default() }
 }
 
 fn row(view: &dyn View, state: &[f32], members: &[usize]) -> Vec<f32> {

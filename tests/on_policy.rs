@@ -4,51 +4,49 @@
 //! a checkpoint as if nothing had happened.
 
 use cgcmarl::{
-    algorithm::{Learner, Mappo, MappoLag, MappoLagOptions, PpoOptions, Setting},
-    config::Config,
-    environment::{
-        Environment, View, matrix_game::MatrixGame, simple_spread::SimpleSpread,
-        spread_options::SimpleSpreadOptions,
-    },
-    episode::{Arena, Scene},
-    experiment::{End, Model, Session, Watch, on_threads, play},
+    algorithm::{self, Start},
+    environment::{Batch, Environment, Scenario, matrix_game::MatrixGame},
+    episode::{Acting, VectorEnvironment},
+    evaluation::Named,
     rng::Streams,
+    run::{Config, End, Model, Session, Watch, on_threads, play},
     training::{Training, TrainingOptions},
 };
 use serde_json::Value;
+use toml::{Table, toml};
 
-/// A training in which `world` is played side by side.
+/// What is trained: an algorithm with its options.
+struct Learned {
+    algorithm: &'static str,
+    options: Table,
+}
+
+/// A training in which an environment is played side by side.
 fn training(
-    world: &dyn Fn() -> Box<dyn Environment>,
-    (environments, rounds): (usize, u64),
-    learner: &dyn Fn(&dyn View, u64) -> Box<dyn Learner>,
+    environment: &dyn Fn() -> Box<dyn Environment>,
+    (n_environments, rounds): (usize, u64),
+    learned: &Learned,
 ) -> Training {
-    let arena = Arena::new((0..environments).map(|_| world()).collect());
-    let steps = rounds * (environments * arena.view().spec().horizon) as u64;
-    let learner = learner(arena.view(), steps);
+    let environments = VectorEnvironment::new((0..n_environments).map(|_| environment()).collect());
+    let steps = rounds * (n_environments * environments.spec().horizon) as u64;
+    let start = Start {
+        view: environments.view(),
+        n_environments,
+        total_steps: steps,
+        streams: Streams::new(5),
+    };
+    let algorithm = algorithm::find(learned.algorithm).unwrap();
+    let learner = algorithm.learner(&learned.options, start).unwrap();
     let times = TrainingOptions { total_steps: steps, ..TrainingOptions::default() };
-    Training::new(&times, arena, learner, 5)
+    Training::new(&times, environments, learner, 5)
 }
 
-fn mappo(
-    world: &dyn Fn() -> Box<dyn Environment>,
-    sizes: (usize, u64),
-    options: &PpoOptions,
-) -> Training {
-    training(world, sizes, &|view, steps| {
-        let setting = Setting::MixingRatio(0.3);
-        Box::new(Mappo::new(options, view, sizes.0, setting, steps, Streams::new(5)).unwrap())
-    })
+fn mappo(options: Table) -> Learned {
+    Learned { algorithm: "mappo", options }
 }
 
-fn mappo_lag(
-    world: &dyn Fn() -> Box<dyn Environment>,
-    sizes: (usize, u64),
-    options: &MappoLagOptions,
-) -> Training {
-    training(world, sizes, &|view, steps| {
-        Box::new(MappoLag::new(options, view, sizes.0, steps, Streams::new(5)).unwrap())
-    })
+fn mappo_lag(options: Table) -> Learned {
+    Learned { algorithm: "mappo_lag", options }
 }
 
 fn finish(training: &mut Training) {
@@ -57,13 +55,14 @@ fn finish(training: &mut Training) {
     }
 }
 
-/// The greedy joint action in a matrix game, and the setting it stands for.
-fn answer(training: &Training, game: &dyn Environment) -> (Setting, Vec<usize>) {
-    let mut points = training.learner().operating_points(&[]);
+/// The greedy joint action in a matrix game, and what reports call the policy.
+fn answer(training: &Training, learned: &Learned, game: &dyn Environment) -> (String, Vec<usize>) {
+    let algorithm = algorithm::find(learned.algorithm).unwrap();
+    let model = algorithm.model(&learned.options, game.view(), &training.model()).unwrap();
     let mut actions = vec![vec![]];
-    let scene = Scene { view: game.view(), states: &[0.0] };
-    points[0].policy.act(scene, &mut [], &mut actions);
-    (points[0].setting, actions.remove(0))
+    let batch = Batch { view: game.view(), states: &[0.0], slots: &[0] };
+    model.policy(&[]).act(batch, &mut actions);
+    (model.label(), actions.remove(0))
 }
 
 fn reported(training: &Training, name: &str) -> f32 {
@@ -72,24 +71,23 @@ fn reported(training: &Training, name: &str) -> f32 {
 }
 
 fn spread() -> Box<dyn Environment> {
-    Box::new(SimpleSpread::new(&SimpleSpreadOptions::default()).unwrap())
+    Scenario::of("simple_spread").unwrap().build().unwrap()
 }
 
-fn small() -> PpoOptions {
-    PpoOptions { hidden: vec![8], epochs: 2, ..PpoOptions::default() }
-}
-
-fn for_games() -> PpoOptions {
-    PpoOptions { hidden: vec![16], lr: 5e-3, ..PpoOptions::default() }
+fn small() -> Table {
+    toml! { hidden = [8]
+    epochs = 2 }
 }
 
 #[test]
 fn mappo_solves_the_penalty_game() {
     let game = || Box::new(MatrixGame::penalty(-2.0).unwrap()) as Box<dyn Environment>;
-    let mut training = mappo(&game, (32, 80), &for_games());
+    let learned = mappo(toml! { hidden = [16]
+    lr = 5e-3 });
+    let mut training = training(&game, (32, 80), &learned);
     finish(&mut training);
-    let (setting, action) = answer(&training, game().as_ref());
-    assert_eq!(setting, Setting::MixingRatio(0.3));
+    let (label, action) = answer(&training, &learned, game().as_ref());
+    assert_eq!(label, "trained");
     assert!(action == [0, 0] || action == [2, 2], "{action:?}");
 }
 
@@ -98,34 +96,34 @@ fn mappo_solves_the_penalty_game() {
 fn the_limit_decides_the_worked_example() {
     let game = || Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>;
     for (limit, expected) in [(1.0, [1, 1]), (5.0, [0, 0])] {
-        let options = MappoLagOptions {
-            cost_limit: vec![limit],
-            // Two hundred rounds are few: the multiplier has to hurry.
-            lambda_lr: 0.05,
-            ppo: for_games(),
-            ..MappoLagOptions::default()
-        };
-        let mut training = mappo_lag(&game, (32, 200), &options);
+        // Two hundred rounds are few: the multiplier has to hurry.
+        let learned = mappo_lag(toml! {
+            cost_limit = [limit]
+            lambda_lr = 0.05
+            ppo = { hidden = [16], lr = 5e-3 }
+        });
+        let mut training = training(&game, (32, 200), &learned);
         finish(&mut training);
         let report = training.learner().report();
-        let found = answer(&training, game().as_ref());
-        assert_eq!(found, (Setting::CostLimit(limit), expected.to_vec()), "{report:?}");
+        let found = answer(&training, &learned, game().as_ref());
+        assert_eq!(found, (format!("cost_limit={limit}"), expected.to_vec()), "{report:?}");
         assert!(reported(&training, "violation_cost_0") < 0.3, "{report:?}");
     }
 }
 
 #[test]
 fn a_limit_of_zero_raises_the_multiplier_to_its_bound_and_no_further() {
-    let options = MappoLagOptions {
-        cost_limit: vec![0.0],
-        lambda_lr: 5.0,
-        lagrangian_upper_bound: 2.0,
-        ppo: small(),
-    };
-    let mut training = mappo_lag(&spread, (16, 6), &options);
+    let learned = mappo_lag(toml! {
+        cost_limit = [0.0]
+        lambda_lr = 5.0
+        lagrangian_upper_bound = 2.0
+        ppo = { hidden = [8], epochs = 2 }
+    });
+    let mut training = training(&spread, (16, 6), &learned);
     finish(&mut training);
     assert_eq!(reported(&training, "multiplier_collision"), 2.0);
-    let cost = reported(&training, "episode_cost_collision");
+    let cost = reported(&training, "round_cost_collision");
+    assert!(cost > 0.0, "random agents collide");
     assert_eq!(reported(&training, "violation_collision"), cost);
     assert!(training.learner().report().iter().all(|(_, value)| value.is_finite()));
 }
@@ -143,16 +141,18 @@ fn resumes_exactly(start: &dyn Fn() -> Training) {
 
 #[test]
 fn a_resumed_training_goes_on_bit_for_bit() {
-    resumes_exactly(&|| mappo(&spread, (4, 4), &small()));
-    let options =
-        MappoLagOptions { cost_limit: vec![0.1], ppo: small(), ..MappoLagOptions::default() };
-    resumes_exactly(&|| mappo_lag(&spread, (4, 4), &options));
+    resumes_exactly(&|| training(&spread, (4, 4), &mappo(small())));
+    let limited = mappo_lag(toml! {
+        cost_limit = [0.1]
+        ppo = { hidden = [8], epochs = 2 }
+    });
+    resumes_exactly(&|| training(&spread, (4, 4), &limited));
 }
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let weights = |threads: usize| {
-        let mut training = mappo(&spread, (8, 3), &small());
+        let mut training = training(&spread, (8, 3), &mappo(small()));
         on_threads(threads, || finish(&mut training)).unwrap();
         training.save().get::<f32>("policy.net.0.weight").unwrap().to_vec()
     };
@@ -161,12 +161,11 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn mappo_learns_to_spread() {
-    let options = PpoOptions { hidden: vec![32], ..PpoOptions::default() };
-    let mut training = mappo(&spread, (16, 60), &options);
+    let mut training = training(&spread, (16, 60), &mappo(toml! { hidden = [32] }));
     let mut returns = Vec::new();
     while !training.finished() {
         let line = training.round().unwrap().line;
-        returns.extend(line.and_then(|line| line["episode_return"].as_f64()));
+        returns.extend(line.and_then(|line| line["team_return"].as_f64()));
     }
     let (first, last) = (returns[0], returns[returns.len() - 1]);
     assert!(last > first + 5.0, "{returns:?}");
@@ -195,10 +194,11 @@ fn smoke(settings: &str) -> (String, Value) {
     let model = Model::open(&path).unwrap();
     let mut evaluation = model.config.evaluation.clone();
     evaluation.episodes = 4;
-    let mut points = model.operating_points(&model.config.environment, &[]).unwrap();
-    let (label, policy) = (points[0].setting.label(), points[0].policy.as_mut());
-    play(&model.config.environment, &evaluation, &label, None, policy).unwrap();
-    (label, line)
+    let scenario = model.scenario().unwrap();
+    let mut point = model.operating_points(&scenario, &[]).unwrap().remove(0);
+    let mut acting = Acting(point.policy.as_mut());
+    play(&scenario, &evaluation, &point.label, Named::default(), &mut acting).unwrap();
+    (point.label, line)
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn both_train_and_play_from_a_configuration() {
     for limit in ["0", "0.1", "0.5", "1"] {
         let (label, line) = smoke(&format!("algorithm=mappo_lag cost_limit={limit} seed=2"));
         assert_eq!(label, format!("cost_limit={limit}"));
-        for name in ["multiplier_collision", "episode_cost_collision", "violation_collision"] {
+        for name in ["multiplier_collision", "round_cost_collision", "violation_collision"] {
             assert!(line[name].is_number(), "{name}: {line}");
         }
     }

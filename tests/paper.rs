@@ -2,7 +2,7 @@
 
 //! Keeps docs/paper.md true: every function, test and setting it names exists.
 
-use cgcmarl::config::Config;
+use cgcmarl::{environment::simple_spread::SimpleSpreadOptions, run::Config};
 use std::fs;
 
 fn page() -> String {
@@ -77,12 +77,16 @@ fn the_readings_are_those_of_the_paper_preset() {
         let last = row.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap();
         for (key, value) in quoted(last).filter_map(|word| word.split_once('=')) {
             let same = preset.with(&[(key.to_owned(), value.to_owned())]).unwrap();
-            let [set, unset] = [&same, &preset].map(|c| (c.environment.resolved(), c));
-            assert_eq!(set.0, unset.0, "{key}={value} is not what the preset does");
+            let resolved = |config: &Config| {
+                let scenario = config.scenario().unwrap();
+                scenario.typed_options::<SimpleSpreadOptions>().unwrap().resolved()
+            };
+            let what = format!("{key}={value} is not what the preset does");
+            assert_eq!(resolved(&same), resolved(&preset), "{what}");
             if key != "environments" {
-                assert_eq!(set.1.cg_cmarl, unset.1.cg_cmarl, "{key}={value} is not the preset's");
-                assert_eq!(set.1.training, unset.1.training, "{key}={value} is not the preset's");
-                assert_eq!(set.1.evaluation, unset.1.evaluation, "{key}={value}");
+                assert_eq!(same.options, preset.options, "{what}");
+                assert_eq!(same.training, preset.training, "{what}");
+                assert_eq!(same.evaluation, preset.evaluation, "{what}");
             }
         }
     }

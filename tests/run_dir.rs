@@ -26,6 +26,14 @@ fn checkpoint(step: u64) -> Checkpoint<'static> {
     checkpoint
 }
 
+/// Takes a run up at its newest checkpoint.
+fn resume(path: &Path) -> cgcmarl::error::Result<(RunWriter, Checkpoint<'static>)> {
+    let mut writer = RunWriter::open(path)?;
+    let checkpoint = writer.run().load_latest()?;
+    writer.go_back(&checkpoint)?;
+    Ok((writer.with_clock(|| 1.0), checkpoint))
+}
+
 /// "Trains" from one step to another, saving every second step.
 fn play(writer: &mut RunWriter, from: u64, to: u64) {
     for step in from + 1..=to {
@@ -67,9 +75,9 @@ fn killed_and_resumed_equals_uninterrupted() {
     fs::write(killed.join("checkpoints/.unfinished-step_000000000006.safetensors"), "half")
         .unwrap();
 
-    let (writer, checkpoint) = RunWriter::resume(&killed).unwrap();
+    let (mut writer, checkpoint) = resume(&killed).unwrap();
     assert_eq!((checkpoint.step, checkpoint.get::<f32>("weights").unwrap()[0]), (4, 4.0));
-    play(&mut writer.with_clock(|| 1.0), 4, 9);
+    play(&mut writer, 4, 9);
     assert_eq!(content(&whole), content(&killed));
 }
 
@@ -104,7 +112,7 @@ fn a_damaged_checkpoint_is_named_and_the_one_before_serves() {
         "{error}"
     );
     fs::remove_file(newest).unwrap();
-    assert_eq!(RunWriter::resume(root.path()).unwrap().1.step, 2);
+    assert_eq!(resume(root.path()).unwrap().1.step, 2);
 }
 
 #[cfg(target_os = "linux")]
@@ -113,12 +121,17 @@ fn a_full_disk_keeps_the_last_good_checkpoint() {
     let root = tempfile::tempdir().unwrap();
     let mut writer = create(root.path());
     play(&mut writer, 0, 2);
-    let unfinished = root.path().join("checkpoints/.unfinished-step_000000000004.safetensors");
-    std::os::unix::fs::symlink("/dev/full", unfinished).unwrap();
+    let next = root.path().join("checkpoints/step_000000000004.safetensors");
+    std::os::unix::fs::symlink("/dev/full", next).unwrap();
     let error = writer.save_checkpoint(&mut checkpoint(4)).unwrap_err().to_string();
+    let advice = format!("`cgcmarl resume {}`", root.path().display());
     assert!(error.contains("step_000000000004.safetensors: the disk is full"), "{error}");
+    assert!(
+        error.contains("everything saved before is kept") && error.contains(&advice),
+        "{error}"
+    );
     drop(writer);
-    assert_eq!(RunWriter::resume(root.path()).unwrap().1.step, 2);
+    assert_eq!(resume(root.path()).unwrap().1.step, 2);
 }
 
 #[test]
@@ -126,7 +139,8 @@ fn a_directory_in_use_or_occupied_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("runs/seed_1");
     let shown = path.display();
-    let writer = create(&path);
+    let mut writer = create(&path);
+    writer.save_checkpoint(&mut checkpoint(0)).unwrap();
     let message = |error: cgcmarl::error::Error| error.to_string();
     assert_eq!(
         message(RunWriter::create(&path, "", &manifest()).unwrap_err()),
@@ -134,11 +148,20 @@ fn a_directory_in_use_or_occupied_is_refused() {
             "{shown} already holds a run: continue it with `cgcmarl resume {shown}`, or choose another place with `--out DIR`"
         )
     );
-    assert!(message(RunWriter::resume(&path).unwrap_err()).contains("written by another cgcmarl"));
+    assert!(message(resume(&path).unwrap_err()).contains("written by another cgcmarl"));
     drop(writer);
+    fs::remove_file(path.join("checkpoints/latest")).unwrap();
+    fs::remove_file(path.join("checkpoints/step_000000000000.safetensors")).unwrap();
     assert_eq!(
-        message(RunWriter::resume(&path).unwrap_err()),
-        format!("{shown} holds no checkpoint yet: remove it and train again")
+        message(resume(&path).unwrap_err()),
+        format!(
+            "{shown} was stopped before its first checkpoint: begin it again with `cgcmarl train --out {shown}` and its settings"
+        )
+    );
+    fs::write(path.join("metrics.jsonl"), "{}\n").unwrap();
+    assert_eq!(
+        message(resume(&path).unwrap_err()),
+        format!("{shown} holds no checkpoint to go on from")
     );
     let occupied = root.path().display().to_string();
     assert_eq!(
@@ -157,8 +180,110 @@ fn lost_log_lines_are_noticed() {
     let root = tempfile::tempdir().unwrap();
     play(&mut create(root.path()), 0, 2);
     fs::write(root.path().join("metrics.jsonl"), "").unwrap();
-    let error = RunWriter::resume(root.path()).unwrap_err().to_string();
+    let error = resume(root.path()).unwrap_err().to_string();
     assert!(error.contains("metrics.jsonl: 0 bytes long, but the checkpoint"), "{error}");
+}
+
+#[test]
+fn edited_log_lines_are_noticed_and_nothing_is_cut() {
+    let root = tempfile::tempdir().unwrap();
+    play(&mut create(root.path()), 0, 5);
+    let file = root.path().join("metrics.jsonl");
+    let original = fs::read_to_string(&file).unwrap();
+    fs::write(&file, original.replacen("0.1", "0.9", 1)).unwrap();
+    let error = resume(root.path()).unwrap_err().to_string();
+    assert!(error.contains("metrics.jsonl: was changed since the checkpoint was taken"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap().len(), original.len());
+    // What comes after the checkpoint is cut off anyway.
+    fs::write(&file, format!("{original}more")).unwrap();
+    assert_eq!(resume(root.path()).unwrap().1.step, 4);
+}
+
+#[test]
+fn a_checkpoint_without_checksums_of_logs_still_serves() {
+    let root = tempfile::tempdir().unwrap();
+    play(&mut create(root.path()), 0, 4);
+    let newest = root.path().join("checkpoints/step_000000000004.safetensors");
+    let mut old = Checkpoint::read(&newest).unwrap();
+    assert_eq!(old.log_crc32.len(), 1);
+    old.log_crc32.clear();
+    old.write(&newest).unwrap();
+    assert!(!String::from_utf8_lossy(&fs::read(&newest).unwrap()).contains("log_crc32"));
+    let (mut writer, _) = resume(root.path()).unwrap();
+    play(&mut writer, 4, 6);
+    drop(writer);
+    let newest = resume(root.path()).unwrap().1;
+    let kept = fs::read(root.path().join("metrics.jsonl")).unwrap();
+    assert_eq!(newest.log_crc32["metrics.jsonl"], crc32fast::hash(&kept));
+}
+
+/// What a kill leaves at every moment of a beginning, one more file each time.
+const BEGINNING: [(&str, &str); 6] = [
+    ("checkpoints/", ""),
+    ("metrics.jsonl", ""),
+    ("events.out.tfevents.cgcmarl", ""),
+    (".unfinished-1-0", "{\"program\""),
+    ("manifest.json", "{}"),
+    ("config.toml", "seed = 7\n"),
+];
+
+fn leave(folder: &Path, entries: &[(&str, &str)]) {
+    for (name, content) in entries {
+        let path = folder.join(name);
+        if name.ends_with('/') {
+            fs::create_dir_all(path).unwrap();
+        } else {
+            fs::write(path, content).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_beginning_that_was_cut_short_is_begun_again() {
+    for n in 1..=BEGINNING.len() {
+        let root = tempfile::tempdir().unwrap();
+        leave(root.path(), &BEGINNING[..n]);
+        if n == BEGINNING.len() {
+            leave(root.path(), &[("checkpoints/.unfinished-1-3", "half")]);
+        }
+        let error = resume(root.path()).unwrap_err().to_string();
+        assert!(error.contains("was stopped before its first checkpoint"), "{n}: {error}");
+        play(&mut create(root.path()), 0, 2);
+        let (writer, newest) = resume(root.path()).unwrap();
+        assert_eq!((newest.step, writer.run().config().unwrap().as_str()), (2, "seed = 1\n"));
+        let unfinished = content(root.path())
+            .into_iter()
+            .filter(|(path, _)| path.to_string_lossy().starts_with(".unfinished"));
+        assert_eq!(unfinished.count(), 0);
+    }
+}
+
+#[test]
+fn what_is_not_the_rest_of_a_beginning_is_left_alone() {
+    let strange: [&[(&str, &str)]; 5] = [
+        &[("config.toml", "mine")],
+        &[("checkpoints/", ""), ("config.toml", "mine")],
+        &[("checkpoints/", ""), ("notes.txt", "mine")],
+        &[("checkpoints/", ""), ("checkpoints/mine", "")],
+        &[("checkpoints/", ""), ("metrics.jsonl", "{}\n")],
+    ];
+    for entries in strange {
+        let root = tempfile::tempdir().unwrap();
+        leave(root.path(), entries);
+        let before = content(root.path());
+        assert!(RunWriter::create(root.path(), "", &manifest()).is_err(), "{entries:?}");
+        assert_eq!(content(root.path()), before);
+    }
+}
+
+#[test]
+fn a_place_that_is_no_directory_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let error = RunWriter::create(&file, "", &manifest()).unwrap_err().to_string();
+    assert!(error.ends_with("file is not a directory: choose another place with `--out DIR`"));
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
 }
 
 #[test]

@@ -2,12 +2,12 @@
 //! `benches/peers/fixture.py`.
 
 use cgcmarl::{
-    algorithm::{
+    algorithm::cg_cmarl::{
         ErrorKind, HeadKind, NetworkOptions, NextAction, Sample, TdInputs, TdRule, TdShard,
         TwoHead, polyak,
     },
     coordination::SolverOptions,
-    environment::{Spec, View},
+    environment::{Constraint, Spec, TEAM_RETURN, View},
     graph::CoordinationGraph,
     nn::{Adam, AdamOptions},
     replay::{Replay, Row, RowShape},
@@ -43,7 +43,7 @@ struct Rule {
 struct Batch {
     before: Vec<Vec<f32>>,
     after: Vec<Vec<f32>>,
-    actions: Vec<[u8; 2]>,
+    actions: Vec<[usize; 2]>,
     rewards: Vec<f32>,
     costs: Vec<f32>,
     terminal: Vec<bool>,
@@ -56,10 +56,19 @@ impl Pair {
     fn new(inputs: usize, n_actions: usize) -> Self {
         Self(Spec {
             task: "fixture".into(),
-            n_agents: 2,
-            n_actions,
+            agents: Spec::team(2, n_actions),
             action_grid: None,
-            constraints: vec!["cost".into()],
+            metrics: Vec::new(),
+            objective: TEAM_RETURN.into(),
+            constraints: vec![Constraint {
+                name: "cost".into(),
+                unit: "cost".into(),
+                metric: "cost_cost".into(),
+                most: f64::INFINITY,
+                unavoidable: None,
+            }],
+            reward_label: None,
+            terminates: true,
             state_width: inputs,
             agent_width: inputs,
             region_width: inputs,
@@ -98,13 +107,13 @@ fn flat(network: &TwoHead, weights: &Weights) -> Vec<f32> {
     numbers
 }
 
-fn remember(batch: &Batch, inputs: usize) -> Replay {
-    let shape = RowShape { state: inputs, agents: 2, outcome: 2 };
+fn remember(batch: &Batch, inputs: usize, n_actions: usize) -> Replay {
+    let shape = RowShape { state: inputs, agents: 2, actions: n_actions, outcome: 2 };
     let mut replay = Replay::new(shape, batch.rewards.len());
     for i in 0..batch.rewards.len() {
         replay.push(Row {
             state: &batch.before[i],
-            after: &batch.after[i],
+            next_state: &batch.after[i],
             actions: &batch.actions[i],
             outcome: &[batch.rewards[i], batch.costs[i]],
             terminal: batch.terminal[i],
@@ -129,7 +138,7 @@ fn twenty_updates_agree_with_pytorch() {
     let mut shard = TdShard::new(&network, &view, SolverOptions::default().build());
     assert_eq!(batches.len(), 20);
     for (update, batch) in batches.iter().enumerate() {
-        let replay = remember(batch, inputs);
+        let replay = remember(batch, inputs, actions);
         let sample =
             |row| Sample { row, region: Some(0), reversed: 0, symmetry: 0, multipliers: vec![0.0] };
         let samples: Vec<Sample> = (0..replay.len()).map(sample).collect();

@@ -5,6 +5,8 @@ mod agent_rows;
 pub mod cg_cmarl;
 #[cfg(test)]
 mod checks;
+mod counters;
+mod memory;
 pub mod on_policy;
 mod penalty;
 mod registry;
@@ -14,11 +16,12 @@ mod weights;
 
 pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy};
+pub use memory::Need;
 pub use registry::{AnyAlgorithm, find, names};
 
 use crate::{
     checkpoint::Checkpoint,
-    environment::{Policy, View},
+    environment::{Policy, Spec, View},
     episode::{Controller, Summary},
     error::{Error, Result},
     rng::Streams,
@@ -46,6 +49,8 @@ pub trait Algorithm: Send + Sync + 'static {
     fn preset(&self, _preset: &str) -> Table {
         Table::new()
     }
+    /// What a learner will ask of the machine, by the setting that causes it.
+    fn memory(&self, options: &Self::Options, spec: &Spec, n_environments: usize) -> Vec<Need>;
     /// A fresh learner.
     fn learner(&self, options: &Self::Options, start: Start<'_>) -> Result<Box<dyn Learner>>;
     /// What was trained, from its weights alone.

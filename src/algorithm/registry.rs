@@ -1,12 +1,12 @@
 //! The list of algorithms.
 
 use super::{
-    Algorithm, Learner, Start, TrainedModel, cg_cmarl, on_policy,
+    Algorithm, Learner, Need, Start, TrainedModel, cg_cmarl, on_policy,
     value_based::{dcg, iql, qmix, vdn},
 };
 use crate::{
     checkpoint::Checkpoint,
-    environment::{View, from_table, to_table},
+    environment::{Spec, View, from_table, to_table},
     error::{Error, Result, closest},
 };
 use toml::Table;
@@ -34,6 +34,8 @@ pub trait AnyAlgorithm: Send + Sync {
     fn recipe(&self, n_agents: usize) -> Table;
     /// Settings that a preset stands for.
     fn preset(&self, preset: &str) -> Table;
+    /// What a learner will ask of the machine.
+    fn memory(&self, options: &Table, spec: &Spec, n_environments: usize) -> Result<Vec<Need>>;
     /// A fresh learner.
     fn learner(&self, options: &Table, start: Start<'_>) -> Result<Box<dyn Learner>>;
     /// What was trained, from its weights alone.
@@ -66,6 +68,10 @@ impl<A: Algorithm> AnyAlgorithm for A {
 
     fn preset(&self, preset: &str) -> Table {
         Algorithm::preset(self, preset)
+    }
+
+    fn memory(&self, options: &Table, spec: &Spec, n_environments: usize) -> Result<Vec<Need>> {
+        Ok(Algorithm::memory(self, &from_table(options)?, spec, n_environments))
     }
 
     fn learner(&self, options: &Table, start: Start<'_>) -> Result<Box<dyn Learner>> {

@@ -20,6 +20,8 @@ use std::{
 
 const METADATA_KEY: &str = "cgcmarl";
 const VERSION: u32 = 1;
+/// The largest whole number that every reader of JSON keeps.
+const MOST_COUNTED: u64 = 1 << 53;
 
 /// Everything needed to go on: arrays by name, and the rest as JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +32,8 @@ pub struct Checkpoint<'a> {
     pub state: serde_json::Value,
     /// Lengths of the logs when it was taken; later lines are cut off on resume.
     pub logs: BTreeMap<String, u64>,
+    /// CRC-32 of that part of each log that holds no time; older checkpoints have none.
+    pub log_crc32: BTreeMap<String, u32>,
     tensors: Vec<Tensor<'a>>,
     source: PathBuf,
 }
@@ -41,6 +45,8 @@ struct Seal {
     step: u64,
     state: serde_json::Value,
     logs: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    log_crc32: BTreeMap<String, u32>,
     crc32: BTreeMap<String, u32>,
 }
 
@@ -76,10 +82,10 @@ impl<'a> Checkpoint<'a> {
     /// A tensor's numbers; an error names the file and the tensor.
     pub fn get<T: Element>(&self, name: &str) -> Result<&[T]> {
         let tensor =
-            self.find(name).ok_or_else(|| self.misfit(&format!("has no tensor `{name}`")))?;
+            self.find(name).ok_or_else(|| self.mismatch(&format!("has no tensor `{name}`")))?;
         T::unwrap(&tensor.values).map(AsRef::as_ref).ok_or_else(|| {
             let found = tensor.values.type_name();
-            self.misfit(&format!("holds `{name}` as {found}, not {}", T::NAME))
+            self.mismatch(&format!("holds `{name}` as {found}, not {}", T::NAME))
         })
     }
 
@@ -88,7 +94,7 @@ impl<'a> Checkpoint<'a> {
         let values = self.get(name)?;
         let found = self.find(name).map_or(&[][..], |tensor| &tensor.shape);
         if found != shape {
-            return Err(self.misfit(&format!(
+            return Err(self.mismatch(&format!(
                 "holds `{name}` with shape {found:?}, but this configuration needs {shape:?}"
             )));
         }
@@ -104,13 +110,22 @@ impl<'a> Checkpoint<'a> {
     /// An entry of the state.
     pub fn entry<S: serde::de::DeserializeOwned>(&self, key: &str) -> Result<S> {
         S::deserialize(&self.state[key])
-            .map_err(|error| self.misfit(&format!("has an unusable entry `{key}`: {error}")))
+            .map_err(|error| self.mismatch(&format!("has an unusable entry `{key}`: {error}")))
     }
 
-    /// The state as the type that was saved.
-    pub fn state_as<S: serde::de::DeserializeOwned>(&self) -> Result<S> {
-        S::deserialize(&self.state)
-            .map_err(|error| self.misfit(&format!("has a state that does not fit: {error}")))
+    /// An entry of the state that counts something; no training counts beyond 2^53.
+    pub fn count(&self, key: &str) -> Result<u64> {
+        let count = self.entry(key)?;
+        if count > MOST_COUNTED {
+            return Err(self.mismatch(&format!("counts {count} in `{key}`, which cannot be")));
+        }
+        Ok(count)
+    }
+
+    /// The first tensor with a number that is NaN or infinite, and that number.
+    pub fn not_finite(&self) -> Option<(&str, f64)> {
+        let mut found = self.tensors.iter().map(|tensor| (&*tensor.name, &tensor.values));
+        found.find_map(|(name, values)| Some((name, values.not_finite()?)))
     }
 
     fn find(&self, name: &str) -> Option<&Tensor<'a>> {
@@ -118,7 +133,7 @@ impl<'a> Checkpoint<'a> {
     }
 
     /// An error that names the file: the checkpoint `what`.
-    pub fn misfit(&self, what: &str) -> Error {
+    pub fn mismatch(&self, what: &str) -> Error {
         Error::format(&self.source, None, format!("the checkpoint {what}"))
     }
 
@@ -129,6 +144,7 @@ impl<'a> Checkpoint<'a> {
             step: self.step,
             state: self.state.clone(),
             logs: self.logs.clone(),
+            log_crc32: self.log_crc32.clone(),
             crc32: self
                 .tensors
                 .iter()
@@ -177,6 +193,7 @@ impl Checkpoint<'static> {
             step: seal.step,
             state: seal.state,
             logs: seal.logs,
+            log_crc32: seal.log_crc32,
             tensors,
             source: path.into(),
         })
@@ -209,6 +226,9 @@ fn tensor(
     }
     let values = Values::from_bytes(view.dtype(), view.data())
         .ok_or_else(|| format!("tensor `{name}` has type {:?}, which is not ours", view.dtype()))?;
+    if let Some(number) = values.not_finite() {
+        return Err(format!("tensor `{name}` holds {number}; no training leaves that"));
+    }
     Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), values })
 }
 
@@ -242,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_name_the_file_the_tensor_and_what_was_expected() {
+    fn mismatches_name_the_file_the_tensor_and_what_was_expected() {
         let (_folder, path) = written();
         let read = Checkpoint::read(&path).unwrap();
         let message = |error: Error| error.to_string().split(": ").nth(1).unwrap().to_owned();
@@ -279,6 +299,31 @@ mod tests {
             flipped[place] ^= 1;
             let message = Checkpoint::parse(&path, &flipped).unwrap_err();
             assert!(message.contains("checksum of tensor"), "{message}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused_whatever_the_checksums() {
+        let (_folder, path) = written();
+        for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut checkpoint = Checkpoint::new(5, json!({}));
+            checkpoint.push("bias", &[1], vec![0.5f32]);
+            checkpoint.push("weights", &[2], vec![1.0, number]);
+            assert_eq!(checkpoint.not_finite().unwrap().0, "weights");
+            checkpoint.write(&path).unwrap();
+            let error = Checkpoint::read(&path).unwrap_err().to_string();
+            let shown = format!("step_5.safetensors: tensor `weights` holds {number}");
+            assert!(error.contains(&shown), "{error}");
+        }
+    }
+
+    #[test]
+    fn counters_that_cannot_be_are_refused_by_name() {
+        let checkpoint = Checkpoint::new(5, json!({"updates": 7, "wild": u64::MAX, "sign": -1}));
+        assert_eq!(checkpoint.count("updates").unwrap(), 7);
+        for key in ["wild", "sign", "none"] {
+            let error = checkpoint.count(key).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{key}`")), "{error}");
         }
     }
 

@@ -77,6 +77,15 @@ impl Values<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The first number that is NaN or infinite.
+    pub fn not_finite(&self) -> Option<f64> {
+        match self {
+            Self::F32(values) => values.iter().find(|v| !v.is_finite()).map(|&v| f64::from(v)),
+            Self::F64(values) => values.iter().find(|v| !v.is_finite()).copied(),
+            _ => None,
+        }
+    }
 }
 
 /// A named, shaped array.

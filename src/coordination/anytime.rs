@@ -1,19 +1,21 @@
 //! The default for acting: Max-Sum, decoded well.
 //!
 //! Keeps the best joint action by true value over (1) each round's agent-wise decode, (2) the
-//! sequential conditional decode, (3) single and pair moves from both, (4) kicks: an agent is
-//! forced to an alternative, the others reply, the change stays if it gains. Never worse than
+//! sequential conditional decode, (3) single and pair moves from both, (4) perturbations: an agent
+//! is forced to an alternative, the others respond, the change stays if it gains. Never worse than
 //! [`super::MaxSum`] on the same tables. Small problems (three or four agents with 25 actions) are
 //! solved exactly instead.
 
-use super::conditional::Conditional;
+use super::conditional_decoding::ConditionalDecoder;
+use super::exact::enumeration::{Enumerate, Enumeration, is_enumerable};
 use super::local_search::LocalSearch;
-use super::messages::Messages;
-use super::small::{Enumerate, Small, is_small};
-use super::view::View;
+use super::message_passing::messages::Messages;
+use super::padded_problem::{Assignment, PaddedProblem};
 use super::{Coordination, Coordinator, FactorTables};
+use crate::argmax::argmax;
 use crate::graph::{CoordinationGraph, JointAction};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// How the anytime coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,8 +30,8 @@ pub struct AnytimeOptions {
     pub effort: usize,
     /// Restarts with one agent off its favourite action, times the number of regions.
     pub restarts: usize,
-    /// Alternatives of each agent that are tried as kicks, best first.
-    pub kicks: usize,
+    /// Alternatives to which each agent is forced, best first.
+    pub perturbations: usize,
     /// Starts from the messages of the last call when the shape is the same.
     pub warm_start: bool,
 }
@@ -41,7 +43,7 @@ impl Default for AnytimeOptions {
             damping: 0.3,
             effort: 15,
             restarts: 100,
-            kicks: 2,
+            perturbations: 2,
             warm_start: false,
         }
     }
@@ -52,19 +54,39 @@ impl Default for AnytimeOptions {
 pub struct Anytime {
     options: AnytimeOptions,
     messages: Messages,
-    conditional: Conditional,
+    conditional: ConditionalDecoder,
     search: LocalSearch,
-    small: Small,
+    enumeration: Enumeration,
     row: Vec<f32>,
     candidate: JointAction,
-    /// The distinct decodes of the rounds, one after the other, and their values.
+    /// The distinct decodes of the rounds, one joint action after the other, and their values.
     decodes: Vec<usize>,
-    values: Vec<(f64, usize)>,
+    values: Vec<Decode>,
     /// Where searches started and ended, one joint action after the other.
     searched: Vec<usize>,
-    alternatives: Vec<(f32, usize)>,
-    /// Loss of belief, agent and action of the restarts.
-    regrets: Vec<(f32, usize, usize)>,
+    restarts: Vec<Restart>,
+}
+
+/// What a decode is worth, and which one it is.
+#[derive(Clone, Copy, Debug)]
+struct Decode {
+    value: f64,
+    index: usize,
+}
+
+/// One agent off its favourite action, and what it believes to lose by that.
+#[derive(Clone, Copy, Debug)]
+struct Restart {
+    regret: f32,
+    first: Assignment,
+}
+
+impl Restart {
+    /// The smallest regret first; then by agent and action.
+    fn order(&self, other: &Self) -> Ordering {
+        let key = |restart: &Self| (restart.first.agent, restart.first.action);
+        self.regret.total_cmp(&other.regret).then(key(self).cmp(&key(other)))
+    }
 }
 
 impl Anytime {
@@ -81,11 +103,12 @@ impl Coordinator for Anytime {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination {
-        if is_small(graph, tables.n_actions()) {
-            let small = &mut self.small;
-            let iterations = pulp::Arch::new().dispatch(Enumerate { small, graph, tables, action });
+        if is_enumerable(graph, tables.n_actions()) {
+            let enumeration = &mut self.enumeration;
+            let iterations =
+                pulp::Arch::new().dispatch(Enumerate { enumeration, graph, tables, action });
             let value = tables.value(graph, action);
-            let upper_bound = value + self.small.rounding();
+            let upper_bound = value + self.enumeration.rounding();
             return Coordination { value, upper_bound, residual: 0.0, iterations, converged: true };
         }
         self.messages.load(graph, tables, self.options.warm_start, true);
@@ -118,7 +141,7 @@ impl pulp::WithSimd for Run<'_> {
         self.action.clear();
         self.action.resize(self.graph.n_agents(), 0);
         self.value = self.tables.value(self.graph, self.action);
-        self.solver.messages.gather();
+        self.solver.messages.sum_beliefs();
         let mut residual = f32::INFINITY;
         self.solver.decodes.clear();
         self.solver.values.clear();
@@ -140,92 +163,96 @@ impl Run<'_> {
         let Anytime { candidate, decodes, values, .. } = &mut *self.solver;
         if !candidate.is_empty() && !is_among(candidate, decodes) {
             let value = self.tables.value(self.graph, candidate);
-            values.push((value, values.len()));
+            values.push(Decode { value, index: values.len() });
             decodes.extend_from_slice(candidate);
-            self.keep(value);
+            self.keep_if_worth(value);
         }
     }
 
     /// Keeps the candidate if it is worth more.
-    fn offer(&mut self) {
-        self.keep(self.tables.value(self.graph, &self.solver.candidate));
+    fn keep_better(&mut self) {
+        self.keep_if_worth(self.tables.value(self.graph, &self.solver.candidate));
     }
 
-    /// Keeps the candidate, which is worth this, if that is more.
-    fn keep(&mut self, value: f64) {
+    /// Keeps the candidate, which is worth this, if that is more than the best so far.
+    fn keep_if_worth(&mut self, value: f64) {
         if value > self.value {
             self.value = value;
             self.action.clone_from(&self.solver.candidate);
         }
     }
 
-    /// Local search from the best decodes and from the conditional decode, then kicks.
+    /// Local search from the best decodes and from the conditional decode, then perturbations.
     #[inline(always)]
     fn improve<S: pulp::Simd>(&mut self, simd: S) {
         let n = self.graph.n_agents();
         let starts = (self.solver.options.effort / self.graph.n_regions().max(1)).max(1);
-        self.solver.values.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        self.solver
+            .values
+            .sort_unstable_by(|x, y| y.value.total_cmp(&x.value).then(x.index.cmp(&y.index)));
         for start in 0..=starts.min(self.solver.values.len()) {
             let Anytime { messages, conditional, search, candidate, values, decodes, .. } =
                 &mut *self.solver;
-            let view = View { graph: self.graph, messages };
+            let problem = PaddedProblem { graph: self.graph, messages };
             if start == 0 {
-                search.fit(view);
-                conditional.fit(simd, view);
-                conditional.decode(simd, view, None, candidate);
+                search.fit(problem);
+                conditional.fit(simd, problem);
+                conditional.decode(simd, problem, None, candidate);
             } else {
-                candidate.copy_from_slice(&decodes[values[start - 1].1 * n..][..n]);
+                candidate.copy_from_slice(&decodes[values[start - 1].index * n..][..n]);
             }
             self.search(simd);
         }
         self.restart(simd);
-        let Anytime { messages, search, candidate, alternatives, options, .. } = &mut *self.solver;
-        let view = View { graph: self.graph, messages };
+        let Anytime { messages, search, candidate, options, .. } = &mut *self.solver;
+        let problem = PaddedProblem { graph: self.graph, messages };
         if search.action != *self.action {
-            search.start(simd, view, self.action);
+            search.start(simd, problem, self.action);
             search.settle();
         }
-        if !view.messages.hard && search.triangles.len() <= options.effort.max(2 * n) {
-            search.ascend_triples(simd, view);
+        if !problem.has_forbidden() && search.n_triangles() <= options.effort.max(2 * n) {
+            search.ascend_triples(simd, problem);
         }
-        kick(simd, view, search, alternatives, options.kicks);
+        search.perturb(simd, problem, options.perturbations);
         candidate.clone_from(&search.action);
-        self.offer();
+        self.keep_better();
     }
-}
 
-impl Run<'_> {
     /// Conditional decodes in which one agent does not take its favourite action: the smallest
     /// losses of belief first.
     #[inline(always)]
     fn restart<S: pulp::Simd>(&mut self, simd: S) {
-        let restarts = self.solver.options.restarts / self.graph.n_regions().max(1);
-        if restarts == 0 {
+        let n_restarts = self.solver.options.restarts / self.graph.n_regions().max(1);
+        if n_restarts == 0 {
             return;
         }
-        let Anytime { messages, row, regrets, .. } = &mut *self.solver;
-        regrets.clear();
-        for agent in 0..self.graph.n_agents() {
-            messages.belief(agent, row);
-            let best = crate::argmax::argmax(row);
-            let others = row.iter().enumerate().filter(|(a, _)| *a != best);
-            regrets.extend(others.map(|(a, &x)| (row[best] - x, agent, a)));
-        }
-        let order = |x: &(f32, usize, usize), y: &(f32, usize, usize)| {
-            x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2)))
-        };
-        if restarts < regrets.len() {
-            regrets.select_nth_unstable_by(restarts, order);
-            regrets.truncate(restarts);
-        }
-        regrets.sort_unstable_by(order);
-        for index in 0..self.solver.regrets.len() {
-            let Anytime { messages, conditional, candidate, regrets, .. } = &mut *self.solver;
-            let view = View { graph: self.graph, messages };
-            let told = Some((regrets[index].1, regrets[index].2));
-            conditional.decode(simd, view, told, candidate);
+        self.rank_restarts(n_restarts);
+        for index in 0..self.solver.restarts.len() {
+            let Anytime { messages, conditional, candidate, restarts, .. } = &mut *self.solver;
+            let problem = PaddedProblem { graph: self.graph, messages };
+            conditional.decode(simd, problem, Some(restarts[index].first), candidate);
             self.search(simd);
         }
+    }
+
+    /// Lists the restarts that lose least.
+    fn rank_restarts(&mut self, n_restarts: usize) {
+        let Anytime { messages, row, restarts, .. } = &mut *self.solver;
+        restarts.clear();
+        for agent in 0..self.graph.n_agents() {
+            messages.belief(agent, row);
+            let best = argmax(row);
+            let others = row.iter().enumerate().filter(|(action, _)| *action != best);
+            restarts.extend(others.map(|(action, &belief)| Restart {
+                regret: row[best] - belief,
+                first: Assignment { agent, action },
+            }));
+        }
+        if n_restarts < restarts.len() {
+            restarts.select_nth_unstable_by(n_restarts, Restart::order);
+            restarts.truncate(n_restarts);
+        }
+        restarts.sort_unstable_by(Restart::order);
     }
 
     /// Single and pair moves from the candidate; only once along each path.
@@ -235,19 +262,19 @@ impl Run<'_> {
         if is_among(candidate, searched) {
             return;
         }
-        let view = View { graph: self.graph, messages };
-        search.start(simd, view, candidate);
-        search.ascend(simd, view, None);
+        let problem = PaddedProblem { graph: self.graph, messages };
+        search.start(simd, problem, candidate);
+        search.ascend(simd, problem, None);
         let known = is_among(&search.action, searched);
         searched.extend_from_slice(candidate);
         if known {
             return;
         }
         searched.extend_from_slice(&search.action);
-        search.ascend_pairs(simd, view);
+        search.ascend_pairs(simd, problem);
         searched.extend_from_slice(&search.action);
         candidate.copy_from_slice(&search.action);
-        self.offer();
+        self.keep_better();
     }
 }
 
@@ -255,48 +282,4 @@ impl Run<'_> {
 #[inline(always)]
 fn is_among(action: &[usize], all: &[usize]) -> bool {
     all.chunks_exact(action.len().max(1)).any(|other| other == action)
-}
-
-/// Forces each agent to each of its best alternatives until none gains.
-#[inline(always)]
-fn kick<S: pulp::Simd>(
-    simd: S,
-    view: View,
-    search: &mut LocalSearch,
-    alternatives: &mut Vec<(f32, usize)>,
-    kicks: usize,
-) {
-    let layout = &view.messages.layout;
-    let mut since = 0;
-    let mut agent = 0;
-    while since < search.action.len() && kicks > 0 {
-        let now = search.action[agent];
-        let scores = search.scores(layout, agent);
-        let level = scores[now];
-        alternatives.clear();
-        alternatives
-            .extend(scores.iter().enumerate().filter(|(a, _)| *a != now).map(|(a, &s)| (s, a)));
-        since += 1;
-        for _ in 0..kicks {
-            let Some((score, to)) = take_best(alternatives) else { break };
-            search.undo.clear();
-            search.set(simd, view, agent, to);
-            let gain = score - level + search.ascend(simd, view, Some(agent));
-            if gain > 1e-5 * (1.0 + score.abs()) {
-                search.ascend_pairs(simd, view);
-                since = 0;
-                break;
-            }
-            search.take_back(simd, view);
-        }
-        agent = (agent + 1) % search.action.len();
-    }
-}
-
-/// Takes out the first of the best alternatives.
-fn take_best(alternatives: &mut Vec<(f32, usize)>) -> Option<(f32, usize)> {
-    let order = |x: &(f32, usize), y: &(f32, usize)| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1));
-    let places = 0..alternatives.len();
-    let best = places.max_by(|&x, &y| order(&alternatives[x], &alternatives[y]))?;
-    Some(alternatives.swap_remove(best))
 }

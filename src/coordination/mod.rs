@@ -1,155 +1,29 @@
 //! Choosing the joint action that maximises a sum of local payoffs.
+//!
+//! A crate in spirit: factor tables, and solvers that share one contract.
+//! `message_passing` is the paper's Max-Sum; `anytime` decodes it by value, with `conditional_decoding`
+//! and `local_search`; `exact` proves optima and bounds; `file_formats` reads problems from files.
 
 mod anytime;
 mod batch;
-mod bound;
-mod branch;
-mod conditional;
-mod decentralised;
-mod dual;
-mod elimination;
+mod conditional_decoding;
 mod exact;
-mod exhaustive;
-mod fgq;
-mod kernel;
-mod layout;
+mod factor_tables;
+mod file_formats;
 mod local_search;
-mod max_sum;
-mod messages;
-mod model;
-mod offers;
-mod pair_round;
-mod pairs;
-mod problem;
-mod replies;
-mod rows;
-mod small;
+mod message_passing;
+mod padded_problem;
 mod solver;
-mod tokens;
-mod triples;
-mod uai;
-mod view;
 
 pub use anytime::{Anytime, AnytimeOptions};
-pub use batch::{Batch, Decision};
-pub use bound::upper_bound;
-pub use decentralised::{agent_to_region, region_to_agent};
-pub use exact::{Exact, ExactOptions};
-pub use exhaustive::Exhaustive;
-pub use max_sum::{MaxSum, MaxSumOptions};
-pub use problem::Problem;
+pub use batch::{Batch, BatchItem};
+pub use exact::{Exact, ExactOptions, Exhaustive, upper_bound};
+pub use factor_tables::FactorTables;
+pub use file_formats::{Problem, write_log_uai};
+pub use message_passing::{MaxSum, MaxSumOptions, agent_to_region, region_to_agent};
 pub use solver::{Solver, SolverOptions};
-pub use uai::write_log_uai;
 
 use crate::graph::{CoordinationGraph, JointAction};
-
-/// Payoffs to maximise: one row per agent (utilities) and one table per region, flat `f32`.
-///
-/// A region's table is row-major over its members: the last member's action runs fastest.
-/// A forbidden action or combination is `f32::NEG_INFINITY`.
-#[derive(Clone, Debug, Default)]
-pub struct FactorTables {
-    n_actions: Vec<usize>,
-    agents: Vec<f32>,
-    agent_starts: Vec<usize>,
-    regions: Vec<f32>,
-    region_starts: Vec<usize>,
-}
-
-impl FactorTables {
-    /// Zero payoffs for every agent and region of the graph, the same actions for all agents.
-    pub fn zeros(graph: &CoordinationGraph, n_actions: usize) -> Self {
-        Self::with_domains(graph, &vec![n_actions; graph.n_agents()])
-    }
-
-    /// Zero payoffs where each agent has its own number of actions.
-    pub fn with_domains(graph: &CoordinationGraph, n_actions: &[usize]) -> Self {
-        let mut tables = Self { n_actions: n_actions.to_vec(), ..Self::default() };
-        tables.fit(graph);
-        tables
-    }
-
-    /// Takes the shape of another graph over the same agents; keeps no payoff.
-    pub fn fit(&mut self, graph: &CoordinationGraph) {
-        assert_eq!(graph.n_agents(), self.n_actions.len(), "one action count per agent");
-        self.agent_starts.clear();
-        self.agent_starts.push(0);
-        let mut total = 0;
-        self.agent_starts.extend(self.n_actions.iter().map(|n| {
-            total += n;
-            total
-        }));
-        self.agents.clear();
-        self.agents.resize(total, 0.0);
-        self.region_starts.clear();
-        self.region_starts.push(0);
-        let mut total = 0;
-        self.region_starts.extend(graph.regions().map(|members| {
-            total += members.iter().map(|&agent| self.n_actions[agent]).product::<usize>();
-            total
-        }));
-        self.regions.clear();
-        self.regions.resize(total, 0.0);
-    }
-
-    /// Actions of each agent.
-    pub fn n_actions(&self) -> &[usize] {
-        &self.n_actions
-    }
-
-    /// Payoff of each action of one agent alone (DCG utilities; zero in CG-CMARL).
-    pub fn agent(&self, agent: usize) -> &[f32] {
-        &self.agents[self.agent_starts[agent]..self.agent_starts[agent + 1]]
-    }
-
-    /// Payoffs of one agent alone, to fill.
-    pub fn agent_mut(&mut self, agent: usize) -> &mut [f32] {
-        &mut self.agents[self.agent_starts[agent]..self.agent_starts[agent + 1]]
-    }
-
-    /// Payoffs of one region.
-    pub fn region(&self, region: usize) -> &[f32] {
-        &self.regions[self.region_starts[region]..self.region_starts[region + 1]]
-    }
-
-    /// Payoffs of one region, to fill.
-    pub fn region_mut(&mut self, region: usize) -> &mut [f32] {
-        &mut self.regions[self.region_starts[region]..self.region_starts[region + 1]]
-    }
-
-    /// The payoffs of a region and of all that follow it.
-    pub(crate) fn regions_from(&self, region: usize) -> &[f32] {
-        &self.regions[self.region_starts[region]..]
-    }
-
-    /// All region tables one after the other, in graph order.
-    pub fn regions_mut(&mut self) -> &mut [f32] {
-        &mut self.regions
-    }
-
-    /// Whether any payoff is minus infinity; looks at all of them.
-    pub(crate) fn has_forbidden(&self) -> bool {
-        let lowest = |numbers| pulp::Arch::new().dispatch(kernel::Lowest { numbers });
-        lowest(&self.agents).min(lowest(&self.regions)) == f32::NEG_INFINITY
-    }
-
-    /// Index of a joint action inside one region's table.
-    pub fn entry(&self, members: &[usize], action: &[usize]) -> usize {
-        members.iter().fold(0, |index, &agent| index * self.n_actions[agent] + action[agent])
-    }
-
-    /// Total payoff of a joint action: what every coordinator maximises.
-    pub fn value(&self, graph: &CoordinationGraph, action: &[usize]) -> f64 {
-        let alone: f64 =
-            action.iter().enumerate().map(|(agent, &a)| f64::from(self.agent(agent)[a])).sum();
-        let together: f64 = graph
-            .regions()
-            .enumerate()
-            .map(|(region, members)| f64::from(self.region(region)[self.entry(members, action)]))
-            .sum();
-        alone + together
-    }
-}
 
 /// What a coordinator says about its answer.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Which coordinator a run uses, by name.
 
 use super::{Anytime, AnytimeOptions, Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions};
+use crate::error::{Error, Result, count, within};
 use serde::{Deserialize, Serialize};
 
 /// A coordinator by name.
@@ -39,7 +40,20 @@ impl Default for SolverOptions {
     }
 }
 
+/// Most rounds of messages that are accepted.
+const MAX_ITERATIONS: u64 = 10_000;
+
 impl SolverOptions {
+    /// Refuses what cannot work.
+    pub fn check(&self) -> Result<()> {
+        count("msg_iterations", self.msg_iterations as u64, 1..=MAX_ITERATIONS)?;
+        within("tolerance", self.tolerance, 0.0..=1e6)?;
+        if !(0.0..1.0).contains(&self.damping) {
+            return Err(Error::setting("damping", self.damping, "must be at least 0, and below 1"));
+        }
+        Ok(())
+    }
+
     /// The coordinator.
     pub fn build(&self) -> Box<dyn Coordinator> {
         let Self { solver, msg_iterations, damping, tolerance } = *self;

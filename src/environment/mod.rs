@@ -18,10 +18,10 @@ mod task;
 pub use check::{check, check_environment};
 pub use drawing::{Drawing, Role, Shape};
 pub use registry::{register, tasks};
-pub use spec::{AgentSpec, Better, Constraint, Metric, Reduce, Spec};
 pub use spec::TEAM_RETURN;
-pub(crate) use task::{from_table, to_table};
+pub use spec::{AgentSpec, Better, Constraint, Metric, Reduce, Spec};
 pub use task::{OptionInfo, Reference, Scenario, Task, TaskInfo};
+pub(crate) use task::{from_table, to_table};
 
 use crate::{
     error::{Error, Result},

@@ -9,8 +9,7 @@ fn built_in() -> Vec<Arc<dyn AnyTask>> {
     vec![Arc::new(simple_spread::SimpleSpreadTask)]
 }
 
-static TASKS: LazyLock<RwLock<Vec<Arc<dyn AnyTask>>>> =
-    LazyLock::new(|| RwLock::new(built_in()));
+static TASKS: LazyLock<RwLock<Vec<Arc<dyn AnyTask>>>> = LazyLock::new(|| RwLock::new(built_in()));
 
 /// Adds a task of the user's own; one of the same name is replaced.
 pub fn register(task: impl Task) {

@@ -113,9 +113,9 @@ pub(crate) fn to_table(options: &impl Serialize) -> Result<Table> {
 pub(crate) fn from_table<T: DeserializeOwned>(table: &Table) -> Result<T> {
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
         let path = error.path().to_string();
-        let value = path.split('.').try_fold(toml::Value::Table(table.clone()), |value, key| {
-            value.get(key).cloned()
-        });
+        let value = path
+            .split('.')
+            .try_fold(toml::Value::Table(table.clone()), |value, key| value.get(key).cloned());
         let shown = value.map_or_else(String::new, |value| value.to_string());
         Error::setting(&path, shown, error.inner().message())
     })

@@ -69,7 +69,11 @@ impl Limits {
     pub fn check(&self, measures: &Measures) -> Result<()> {
         self.resolve(measures)?;
         if measures.metric(&self.maximise).is_none() {
-            return Err(unknown("maximise", &self.maximise, measures.metrics.iter().map(|m| &m.name)));
+            return Err(unknown(
+                "maximise",
+                &self.maximise,
+                measures.metrics.iter().map(|m| &m.name),
+            ));
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return Err(Error::setting("confidence", self.confidence, "must lie between 0 and 1"));
@@ -166,9 +170,8 @@ pub fn test_candidates(
     order.sort_by(|left, right| risk(*left).total_cmp(&risk(*right)));
     let mut candidates: Vec<Candidate> = pilot.iter().cloned().map(untested).collect();
     for index in order {
-        candidates[index] = test(&pilot[index], measures, limits, &limited, &mut |episodes| {
-            play(index, episodes)
-        })?;
+        candidates[index] =
+            test(&pilot[index], measures, limits, &limited, &mut |episodes| play(index, episodes))?;
         if candidates[index].verdict != TestResult::Certified {
             break;
         }

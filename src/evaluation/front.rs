@@ -36,11 +36,7 @@ pub struct Measures {
 impl Measures {
     /// The measures of an environment.
     pub fn of(spec: &Spec) -> Self {
-        Self {
-            metrics: spec.reported(),
-            constraints: spec.constraints.clone(),
-            axes: spec.axes(),
-        }
+        Self { metrics: spec.reported(), constraints: spec.constraints.clone(), axes: spec.axes() }
     }
 
     /// The metric of a name.
@@ -106,8 +102,10 @@ impl Front {
     ) -> Self {
         let points: Vec<Point> = scores.iter().map(|score| measures.point(score)).collect();
         let random = references.iter().find(|score| score.label == RANDOM);
-        let reference: Named<f64> =
-            measures.axis_metrics().map(|m| (m.name.clone(), corner(&measures, m, random))).collect();
+        let reference: Named<f64> = measures
+            .axis_metrics()
+            .map(|m| (m.name.clone(), corner(&measures, m, random)))
+            .collect();
         let oriented_corner: Point =
             measures.axis_metrics().zip(reference.values()).map(|(m, v)| oriented(m, *v)).collect();
         let volume = hypervolume(&points, &oriented_corner);
@@ -236,8 +234,7 @@ mod tests {
 
     fn score(label: &str, multiplier: Option<f64>, gain: f64, cost: f64) -> Score {
         let multipliers = multiplier.map(|m| ("collision".to_owned(), m)).into_iter().collect();
-        let summary =
-            crate::episode::Summary { metrics: vec![gain, cost], ..Default::default() };
+        let summary = crate::episode::Summary { metrics: vec![gain, cost], ..Default::default() };
         Score::of_episodes(label, multipliers, &measures().metrics, &[summary])
     }
 

@@ -3,7 +3,8 @@
 use crate::{
     environment::Spec,
     episode::{Controller, EpisodeStreams, Summary, VectorEnvironment},
-    error::{Error, Result},
+    error::{Error, Result, count, within},
+    multipliers::MAX_MULTIPLIER,
     rng::{Purpose, Streams},
 };
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,17 @@ impl Default for EvaluationOptions {
     }
 }
 
+/// Most episodes of an evaluation.
+const MAX_EPISODES: u64 = 10_000_000;
+
+impl EvaluationOptions {
+    /// Refuses what cannot be measured on an environment.
+    pub fn check(&self, spec: &Spec) -> Result<()> {
+        count("episodes", self.episodes as u64, 1..=MAX_EPISODES)?;
+        grid(self, spec).map(drop)
+    }
+}
+
 /// The multipliers of every point of a sweep, one number per constraint: the same for all
 /// constraints, or every combination where some have a list of their own.
 pub fn grid(options: &EvaluationOptions, spec: &Spec) -> Result<Vec<Vec<f32>>> {
@@ -49,10 +61,7 @@ pub fn grid(options: &EvaluationOptions, spec: &Spec) -> Result<Vec<Vec<f32>>> {
     }
     let lists = options.grid.values().chain([&options.multipliers]);
     for multiplier in lists.flatten() {
-        if !(multiplier.is_finite() && *multiplier >= 0.0) {
-            let reason = "a multiplier is a finite number, not negative";
-            return Err(Error::setting("multipliers", multiplier, reason));
-        }
+        within("multipliers", *multiplier, 0.0..=MAX_MULTIPLIER)?;
     }
     let diagonal = &options.multipliers;
     let list = |name: &String| options.grid.get(name).unwrap_or(diagonal);

@@ -1,6 +1,7 @@
 //! Adam (Kingma & Ba): m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², θ ← θ − α m̂ / (√v̂ + ε).
 
 use super::{Gradient, vectorised};
+use crate::error::{Error, Result, positive};
 use serde::{Deserialize, Serialize};
 
 /// The constants of Adam apart from its learning rate.
@@ -18,6 +19,18 @@ pub struct AdamOptions {
 impl Default for AdamOptions {
     fn default() -> Self {
         Self { beta_1: 0.9, beta_2: 0.999, epsilon: 1e-8 }
+    }
+}
+
+impl AdamOptions {
+    /// Refuses what cannot work.
+    pub fn check(&self) -> Result<()> {
+        for (key, decay) in [("beta_1", self.beta_1), ("beta_2", self.beta_2)] {
+            if !(0.0..1.0).contains(&decay) {
+                return Err(Error::setting(key, decay, "must be at least 0, and below 1"));
+            }
+        }
+        positive("epsilon", self.epsilon, 1.0)
     }
 }
 

@@ -25,9 +25,8 @@ fn all_stages(config: &Config) -> Result<VecDeque<Stage>> {
     let (scenario, algorithm) = (config.scenario()?, config.algorithm()?);
     let curriculum = &config.training.curriculum;
     let own = scenario.n_agents()?;
-    let refuse = |reason: String| {
-        Err(Error::setting("curriculum", format!("{curriculum:?}"), reason))
-    };
+    let refuse =
+        |reason: String| Err(Error::setting("curriculum", format!("{curriculum:?}"), reason));
     if curriculum.iter().any(|&agents| agents < 2 || agents >= own) {
         return refuse(format!("must be teams smaller than {own}, of at least 2 agents"));
     }

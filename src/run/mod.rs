@@ -2,6 +2,7 @@
 
 mod config;
 mod curriculum;
+pub mod limits;
 mod model;
 mod session;
 
@@ -14,12 +15,13 @@ pub use session::{End, Session, Watch};
 use crate::{
     environment::Scenario,
     episode::VectorEnvironment,
-    error::{Error, Result},
+    error::{Error, Result, count},
 };
 
 /// Runs `work` on exactly `threads` threads; results never depend on the number.
 pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    count("threads", threads as u64, 1..=limits::MAX_THREADS as u64)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| Error::setting("threads", threads, error.to_string()))?;
     Ok(pool.install(work))
 }

@@ -24,9 +24,9 @@ const EVALUATION_WIDTH: usize = 250;
 
 /// A trained run, ready to play.
 ///
-/// ```no_run
+/// ```
 /// # fn main() -> cgcmarl::Result<()> {
-/// let model = cgcmarl::Model::open("models/simple_spread_3".as_ref())?;
+/// let model = cgcmarl::Model::open("models/simple_spread_3")?;
 /// let mut policy = model.policy(0.5)?;
 /// let state = vec![0.0; policy.spec().state_width];
 /// let joint_action = policy.act(&state)?;
@@ -45,8 +45,8 @@ pub struct Model {
 impl Model {
     /// Opens a run directory. What the shape of its network depends on is fixed here, so that it
     /// fits teams of other sizes.
-    pub fn open(path: &Path) -> Result<Self> {
-        let run = RunDir::open(path)?;
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let run = RunDir::open(path.as_ref())?;
         let mut config = read_config(&run)?;
         let scenario = config.scenario()?;
         if let Ok(fixed) = scenario.with_agents(scenario.n_agents()?) {
@@ -242,9 +242,7 @@ pub fn episodes_of(
     options: &EvaluationOptions,
     controller: &mut dyn Controller,
 ) -> Result<Vec<Summary>> {
-    if options.episodes == 0 {
-        return Err(Error::setting("episodes", 0, "must be positive"));
-    }
+    options.check(&scenario.spec()?)?;
     let mut environments = vectorise(scenario, options.episodes.min(EVALUATION_WIDTH))?;
     let episodes = 0..options.episodes as u64;
     Ok(play_episodes(&mut environments, controller, episodes, options.start_seed))

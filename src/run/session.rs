@@ -3,14 +3,14 @@
 use super::{
     Config,
     curriculum::{Stage, stages},
-    vectorise,
+    limits, vectorise,
 };
 use crate::{
     algorithm::Start,
-    checkpoint::{Checkpoint, Values},
+    checkpoint::Checkpoint,
     error::{Error, Result},
     rng::Streams,
-    run_dir::{Manifest, RunDir, RunWriter},
+    run_dir::{Manifest, RunDir, RunWriter, files},
     training::Training,
 };
 use serde_json::Value;
@@ -51,13 +51,15 @@ pub struct Session {
 impl Session {
     /// Starts a run in a new directory.
     pub fn start(config: Config, out: Option<&Path>, root: &Path) -> Result<Self> {
+        limits::check(&config)?;
+        let path = out.map_or_else(|| default_place(root, &config), |path| Ok(path.into()))?;
+        RunWriter::refuse_occupied(&path)?;
         let mut stages = stages(&config, 0)?;
         let mut training = next_training(&mut stages)?;
         if let Some(path) = &config.start_from {
             let start = RunDir::open(path)?.load_model()?;
             training.learner_mut().load_model(&start)?;
         }
-        let path = out.map_or_else(|| default_place(root, &config), |path| Ok(path.into()))?;
         let card = config.scenario()?.card()?;
         let manifest = Manifest::new(&config.task, &config.algorithm, config.seed, card);
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
@@ -67,14 +69,16 @@ impl Session {
 
     /// Takes a run up at its newest checkpoint.
     pub fn resume(path: &Path) -> Result<Self> {
-        let run = RunDir::open(path)?;
-        let config = read_config(&run)?;
-        let checkpoint = run.load_latest()?;
+        // Locked before anything is read, so that no other process saves a newer state meanwhile.
+        let mut writer = RunWriter::open(path)?;
+        let config = read_config(writer.run())?;
+        limits::check(&config)?;
+        let checkpoint = writer.run().load_latest()?;
         let mut stages = stages(&config, checkpoint.step)?;
         let mut training = next_training(&mut stages)?;
-        // The logs are cut back only once the checkpoint is known to fit.
         training.load(&checkpoint)?;
-        let (writer, _) = RunWriter::resume(path)?;
+        // The logs are cut back only once the checkpoint is known to fit.
+        writer.go_back(&checkpoint)?;
         Ok(Self { training, stages, writer, config })
     }
 
@@ -111,25 +115,19 @@ impl Session {
                 return Ok(End::Stopped);
             }
         }
-        self.writer.run().save_model(&self.training.model())?;
-        self.writer.run().write_curves()?;
+        self.writer.finish(&self.training.model())?;
         Ok(End::Finished)
     }
 }
 
 /// A loss is checked before its update only, so the last update of a round is checked here.
 fn refuse_diverged(checkpoint: &Checkpoint) -> Result<()> {
-    for tensor in checkpoint.tensors() {
-        let Values::F32(values) = &tensor.values else { continue };
-        if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
-            return Err(Error::Diverged {
-                step: checkpoint.step,
-                what: tensor.name.clone(),
-                value,
-            });
+    match checkpoint.not_finite() {
+        None => Ok(()),
+        Some((name, value)) => {
+            Err(Error::Diverged { step: checkpoint.step, what: name.into(), value: value as f32 })
         }
     }
-    Ok(())
 }
 
 fn default_place(root: &Path, config: &Config) -> Result<PathBuf> {
@@ -140,7 +138,7 @@ fn default_place(root: &Path, config: &Config) -> Result<PathBuf> {
 /// The configuration of a run.
 pub(super) fn read_config(run: &RunDir) -> Result<Config> {
     Config::parse(&run.config()?)
-        .map_err(|message| Error::format(run.path().join("config.toml"), None, message))
+        .map_err(|message| Error::format(run.file(files::CONFIG), None, message))
 }
 
 /// The training of the first of the stages.

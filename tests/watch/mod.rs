@@ -1,6 +1,6 @@
 //! Watching a training from a test.
 
-use cgcmarl::experiment::Watch;
+use cgcmarl::run::Watch;
 use serde_json::Value;
 
 /// Asks a training to stop at a step; the second number is where it stands.

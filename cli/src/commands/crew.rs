@@ -57,7 +57,7 @@ impl Crew<'_> {
     pub(crate) fn work(&self) -> anyhow::Result<Shift> {
         let jobs = self.plan.jobs();
         let stop = listen()?;
-        let is_trained = |job: &Job| job.place(self.folder).join("model.safetensors").exists();
+        let is_trained = |job: &Job| job.place(self.folder).join(files::MODEL).exists();
         let done: Vec<u64> =
             jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
         let total = jobs.iter().map(|job| self.weight(job)).sum();

@@ -72,6 +72,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     if let Some(file) = &args.export_uai {
         refuse_baseline(&model, "--export-uai")?;
+        output::check_file(file)?;
         return export(args, &model, &config, file, multiplier);
     }
     let score = on_threads(output::threads(args.threads), || {

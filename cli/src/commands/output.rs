@@ -1,9 +1,9 @@
 //! What every command shares: where text goes, how numbers are printed, how mistakes are told.
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use cgcmarl::error::Error;
 use clap::ValueEnum;
-use std::{io::Write, process::ExitCode};
+use std::{io::Write, path::Path, process::ExitCode};
 
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,8 +32,38 @@ pub(crate) fn remark(text: &str) {
 
 /// Tells a mistake and gives the exit code for it.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    remark(&format!("error: {error:#}"));
+    remark(&format!("error: {}", told(error)));
     ExitCode::from(2)
+}
+
+/// An error with its causes, those left out that it tells itself.
+fn told(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(
+            |told, cause| {
+                if told.ends_with(&cause) { told } else { format!("{told}: {cause}") }
+            },
+        )
+        .unwrap_or_default()
+}
+
+/// Refuses a folder for results that is something else, before any work is done for it.
+pub(crate) fn check_folder(path: &Path) -> anyhow::Result<()> {
+    ensure!(!path.exists() || path.is_dir(), "{} is not a directory", path.display());
+    Ok(())
+}
+
+/// Refuses a file for results that could not be written, before any work is done for it.
+pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
+    ensure!(!path.is_dir(), "{} is a directory", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        let shown = path.display();
+        ensure!(folder.is_dir(), "{shown}: there is no directory {}", folder.display());
+    }
+    Ok(())
 }
 
 /// Splits `key=value` words.
@@ -53,4 +83,18 @@ pub(crate) fn overrides(words: &[String]) -> anyhow::Result<Vec<(String, String)
 /// Number of threads: as given, else one per core.
 pub(crate) fn threads(given: Option<usize>) -> usize {
     given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let file = || Error::file("front.json")(std::io::Error::other("the disk is full"));
+        assert_eq!(told(&file().into()), "front.json: the disk is full");
+        let error = anyhow::Error::from(file()).context("run");
+        assert_eq!(told(&error), "run: front.json: the disk is full");
+        assert_eq!(told(&anyhow::anyhow!("first").context("second")), "second: first");
+    }
 }

@@ -36,7 +36,7 @@ pub(crate) struct PaperCheckArgs {
 
 /// Compares and prints.
 pub(crate) fn run(args: &PaperCheckArgs) -> anyhow::Result<ExitCode> {
-    let file = args.reproduction.join("results.json");
+    let file = args.reproduction.join(RESULTS_FILE);
     let shown = file.display();
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("{shown}: first run `cgcmarl reproduce`"))?;

@@ -1,8 +1,13 @@
 //! `render`: an episode as a moving picture.
 
-use super::{evaluate::refuse_baseline, multiplier, output::print, sweep::changes};
+use super::{
+    evaluate::refuse_baseline,
+    multiplier,
+    output::{self, print},
+    sweep::changes,
+};
 use crate::{playback::Playback, report::animation};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cgcmarl::{checkpoint::atomic, experiment::Model};
 use clap::Args;
 use std::{path::PathBuf, process::ExitCode};
@@ -45,6 +50,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         "apng" | "png" => animation::apng,
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
+    output::check_file(&args.out)?;
     let model = Model::open(&args.run)?;
     if args.multiplier.is_some() {
         refuse_baseline(&model, "--multiplier")?;
@@ -61,7 +67,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     };
     let caption = format!("Simple Spread, {} agents, {trade_off}", config.environment.agents);
     let file = encode(&animation::frames(&trace, playback.radius(), &caption)?)?;
-    atomic::write(&args.out, &file).with_context(|| args.out.display().to_string())?;
+    atomic::write(&args.out, &file)?;
     let collisions: u32 = trace.collisions.iter().sum();
     print(&format!(
         "{} ({} KB): coverage {:.0} % at the end, {collisions} colliding pairs over {} steps",

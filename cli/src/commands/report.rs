@@ -34,6 +34,7 @@ pub(crate) struct ReportArgs {
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    output::check_file(&args.out)?;
     let html = if let Some(results) = comparison(&args.run)? {
         comparison::comparison_page(&results)?
     } else {
@@ -41,14 +42,14 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         let front = on_threads(output::threads(None), || front(&model))??;
         page::run_page(&model, &front)?
     };
-    atomic::write(&args.out, html.as_bytes()).with_context(|| args.out.display().to_string())?;
+    atomic::write(&args.out, html.as_bytes())?;
     print(&format!("{} ({} KB): open it in a browser", args.out.display(), html.len() / 1024))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What a reproduction measured, where the folder is one.
 fn comparison(folder: &Path) -> anyhow::Result<Option<Results>> {
-    let file = folder.join("results.json");
+    let file = folder.join(RESULTS_FILE);
     if !file.exists() {
         return Ok(None);
     }
@@ -58,7 +59,7 @@ fn comparison(folder: &Path) -> anyhow::Result<Option<Results>> {
 
 /// The run's front; one that was not swept yet is swept for the page.
 fn front(model: &Model) -> anyhow::Result<Front> {
-    if model.run.file("front.json").exists() {
+    if model.run.file(files::FRONT_JSON).exists() {
         return Ok(model.run.front()?);
     }
     remark("this run was not swept yet: sweeping for the report");

@@ -98,6 +98,7 @@ pub(crate) struct ReproduceArgs {
 
 /// Trains and plays what is missing, then writes everything.
 pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
+    output::check_folder(&args.out)?;
     let plan = plan(args)?;
     // Every configuration is read before the first training starts.
     for job in plan.jobs() {

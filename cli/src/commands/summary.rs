@@ -1,6 +1,6 @@
 //! `summary`: the mean front of several runs that differ in their seed only.
 
-use super::output::{OutputFormat, print};
+use super::output::{OutputFormat, check_folder, print};
 use crate::report;
 use anyhow::Context;
 use cgcmarl::{evaluation::Front, run_dir::RunDir};
@@ -29,6 +29,7 @@ pub(crate) struct SummaryArgs {
 
 /// Reads every run's front, averages and prints.
 pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
+    args.out.iter().try_for_each(|place| check_folder(place))?;
     let fronts = args
         .runs
         .iter()

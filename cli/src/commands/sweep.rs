@@ -8,6 +8,7 @@ use crate::report;
 use cgcmarl::{
     evaluation::Front,
     experiment::{Model, on_threads},
+    run_dir::files,
 };
 use clap::Args;
 use std::{
@@ -55,6 +56,7 @@ pub(crate) struct SweepArgs {
 
 /// Sweeps, draws and prints.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
+    args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let mut model = Model::open(&args.run)?;
     let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
     let mut config = model.config.with(&changes)?;
@@ -121,7 +123,8 @@ fn text(front: &Front, place: Option<&Path>) -> String {
         let _ = write!(text, "\n{printed}");
     }
     if let Some(place) = place {
-        let _ = writeln!(text, "\nThe front is drawn in {}", place.join("front.png").display());
+        let _ =
+            writeln!(text, "\nThe front is drawn in {}", place.join(files::FRONT_PNG).display());
     }
     text
 }

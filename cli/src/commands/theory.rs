@@ -71,11 +71,14 @@ pub(crate) struct TheoryArgs {
 
 /// Checks, draws and prints.
 pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
+    args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let n_threads = output::threads(args.threads);
     if let Some(run) = &args.run {
         let budget = on_threads(n_threads, || trained(run))??;
         let json = serde_json::to_string_pretty(&budget)?;
-        let path = args.out.as_ref().unwrap_or(run).join("error_budget.json");
+        let folder = args.out.as_ref().unwrap_or(run);
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let path = folder.join(files::ERROR_BUDGET);
         atomic::write(&path, format!("{json}\n").as_bytes())
             .with_context(|| path.display().to_string())?;
         match args.format {

@@ -2,6 +2,11 @@
 
 use super::picture::{Anchor, BLACK, Font, PALE, Picture, Place};
 
+/// No value is drawn beyond this, so that sums and ratios of values stay finite.
+const LARGEST: f64 = 1e100;
+/// Powers of ten from which only some of them get a tick.
+const MANY_DECADES: f64 = 12.0;
+
 /// A line of values, straight or logarithmic; `start` may lie beyond `end` for an inverted axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
@@ -15,24 +20,24 @@ pub(crate) struct Axis {
 impl Axis {
     /// A straight axis for `low..high` from place `start` to place `end`.
     pub(crate) fn linear((low, high): (f64, f64), start: f64, end: f64) -> Self {
-        Self {
-            low,
-            high: if high > low { high } else { low + 1.0 },
-            logarithmic: false,
-            start,
-            end,
-        }
+        let (low, high) = (bounded(low), bounded(high));
+        let high = if high > low { high } else { low + f64::max(1.0, 0.1 * low.abs()) };
+        Self { low, high, logarithmic: false, start, end }
     }
 
-    /// An axis on which equal distances are equal ratios; needs `low > 0`.
+    /// An axis on which equal distances are equal ratios; straight where there are no ratios.
     pub(crate) fn logarithmic((low, high): (f64, f64), start: f64, end: f64) -> Self {
-        assert!(low > 0.0 && high > low, "a logarithmic axis from {low} to {high}");
+        let (low, high) = (bounded(low).max(LARGEST.recip()), bounded(high));
+        if high <= low {
+            return Self::linear((low, high), start, end);
+        }
         Self { low, high, logarithmic: true, start, end }
     }
 
     /// Where a value lies; values beyond the ends lie on them.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        let clamped = value.clamp(self.low, self.high);
+        // A value that is not a number lies at the low end.
+        let clamped = value.max(self.low).min(self.high);
         let share = if self.logarithmic {
             (clamped / self.low).ln() / (self.high / self.low).ln()
         } else {
@@ -47,7 +52,11 @@ impl Axis {
         let digits = values.iter().map(|value| decimals(*value)).max().unwrap_or(0);
         let show = |value: f64| {
             let digits = if self.logarithmic { decimals(value) } else { digits };
-            if value >= 10_000.0 { thousands(value) } else { format!("{value:.digits$}") }
+            match value.abs() {
+                size if size >= 1e12 || (size > 0.0 && size < 1e-6) => format!("{value:e}"),
+                size if size >= 10_000.0 && value > 0.0 => thousands(value),
+                _ => format!("{value:.digits$}"),
+            }
         };
         values.into_iter().map(|value| (value, show(value))).collect()
     }
@@ -73,11 +82,18 @@ impl Axis {
             _ => &[1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
         };
         let exponents = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let stride = if decades > MANY_DECADES { (decades / 6.0).ceil() as usize } else { 1 };
         exponents
+            .step_by(stride)
             .flat_map(|exponent| factors.iter().map(move |factor| rounded(*factor, exponent)))
             .filter(|value| (self.low * 0.999..=self.high * 1.001).contains(value))
             .collect()
     }
+}
+
+/// A number that can be drawn.
+fn bounded(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(-LARGEST, LARGEST) }
 }
 
 /// `factor * 10^exponent` as the decimal number a person would write.
@@ -162,6 +178,32 @@ mod tests {
         assert_eq!(
             texts(&Axis::logarithmic((0.0015, 0.12), 0.0, 1.0)),
             ["0.002", "0.005", "0.01", "0.02", "0.05", "0.1"]
+        );
+    }
+
+    #[test]
+    fn any_numbers_give_an_axis_with_few_ticks_inside() {
+        let numbers = [0.0, -0.0, 1e-320, 1e-9, 1.0, 1.0 + 1e-15, 1e15, 1e300, 1e308, f64::MAX];
+        let strange = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -1.0, -1e308];
+        let all = [&numbers[..], &strange].concat();
+        for &low in &all {
+            for &high in &all {
+                for axis in
+                    [Axis::linear((low, high), 0.0, 9.0), Axis::logarithmic((low, high), 9.0, 0.0)]
+                {
+                    let ticks = axis.ticks();
+                    assert!(ticks.len() <= 20, "{} ticks from {low} to {high}", ticks.len());
+                    assert!(ticks.iter().all(|(_, text)| text.len() <= 26), "{ticks:?}");
+                    for value in all.iter().copied().chain(ticks.iter().map(|(value, _)| *value)) {
+                        let place = axis.place(value);
+                        assert!((0.0..=9.0).contains(&place), "{value} at {place} of {axis:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(
+            texts(&Axis::logarithmic((1e-3, 1e57), 0.0, 1.0)),
+            ["0.001", "10 M", "1e17", "1e27", "1e37", "1e47", "1e57"]
         );
     }
 

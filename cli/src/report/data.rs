@@ -4,7 +4,7 @@ use super::curves::curve_data;
 use cgcmarl::{
     evaluation::Front,
     experiment::{Model, card},
-    run_dir::RunDir,
+    run_dir::{RunDir, files},
 };
 use cgcmarl_paper::tables;
 use serde_json::{Value, json};
@@ -37,13 +37,13 @@ pub(crate) fn run_data(model: &Model, front: Option<&Front>) -> Value {
 
 /// The lines that are whole: a run in training may be writing the last one.
 pub(crate) fn metrics(run: &RunDir) -> Vec<Value> {
-    let text = run.read("metrics.jsonl").unwrap_or_default();
+    let text = run.read(files::METRICS).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Where the errors of a run come from, where that was measured.
 fn error_budget(run: &RunDir) -> Option<Value> {
-    serde_json::from_str(&run.read("error_budget.json").ok()?).ok()
+    serde_json::from_str(&run.read(files::ERROR_BUDGET).ok()?).ok()
 }
 
 fn paper_points(n_agents: usize) -> Vec<Value> {

@@ -23,18 +23,22 @@ pub(crate) mod table;
 pub(crate) mod theory;
 
 use anyhow::Context;
-use cgcmarl::{checkpoint::atomic, evaluation::Front, run_dir::RunDir};
+use cgcmarl::{
+    checkpoint::atomic,
+    evaluation::Front,
+    run_dir::{RunDir, files},
+};
 use std::path::Path;
 
 /// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder.
 pub(crate) fn save_front_in(folder: &Path, front: &Front) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let put = |name: &str, content: &[u8]| atomic::write(&folder.join(name), content);
-    put("front.json", (serde_json::to_string_pretty(front)? + "\n").as_bytes())?;
-    put("front.csv", front.to_csv().as_bytes())?;
+    put(files::FRONT_JSON, (serde_json::to_string_pretty(front)? + "\n").as_bytes())?;
+    put(files::FRONT_CSV, front.to_csv().as_bytes())?;
     let picture = plot::front(front);
-    put("front.svg", picture.to_svg()?.as_bytes())?;
-    put("front.png", &picture.to_png()?)?;
+    put(files::FRONT_SVG, picture.to_svg()?.as_bytes())?;
+    put(files::FRONT_PNG, &picture.to_png()?)?;
     Ok(())
 }
 
@@ -43,12 +47,9 @@ pub(crate) fn save_curves(run: &RunDir) -> anyhow::Result<()> {
     run.write_curves()?;
     let manifest = run.manifest()?;
     let title = format!("{}, {}, seed {}", manifest.task, manifest.algorithm, manifest.seed);
-    save_picture(run, "curves", &curves::learning_curves(&title, &run.metrics()?))
-}
-
-fn save_picture(run: &RunDir, name: &str, picture: &picture::Picture) -> anyhow::Result<()> {
-    run.write(&format!("{name}.svg"), picture.to_svg()?)?;
-    run.write(&format!("{name}.png"), picture.to_png()?)?;
+    let picture = curves::learning_curves(&title, &run.metrics()?);
+    run.write(files::CURVES_SVG, picture.to_svg()?)?;
+    run.write(files::CURVES_PNG, picture.to_png()?)?;
     Ok(())
 }
 

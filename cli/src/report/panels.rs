@@ -7,7 +7,7 @@ use super::{
         AMBER, Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place, SKY,
     },
     render::text_width,
-    reproduction::display_name,
+    reproduction::{display_name, n_pairs},
     series::{Mark, Series, collision_axis, coverage_axis, draw_series},
 };
 use cgcmarl::evaluation::Estimate;
@@ -40,8 +40,7 @@ pub(crate) fn pareto(results: &Results) -> Option<Picture> {
     let title = "Coverage against collisions on random layouts";
     let n_columns = teams.len().min(2);
     sheet(title, &teams, n_columns, (400.0, 270.0), |team| {
-        let n = team.n_agents;
-        format!("N = {n} agents ({} pairs)", n * (n - 1) / 2)
+        format!("N = {} agents ({} pairs)", team.n_agents, n_pairs(team.n_agents))
     })
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Res
         put(format!("{}.csv", sheet.name), sheet.to_csv().as_bytes())?;
         put(format!("{}.tex", sheet.name), sheet.to_latex().as_bytes())?;
     }
-    put("results.json".into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
+    put(RESULTS_FILE.into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
     let exported = serde_json::to_string_pretty(&marl_eval(plan, folder))?;
     put("marl_eval.json".into(), (exported + "\n").as_bytes())?;
     for (name, picture) in
@@ -107,6 +107,11 @@ pub(crate) fn display_name(algorithm: &str) -> &str {
     }
 }
 
+/// Pairs in a team, however many agents a file says it has.
+pub(crate) fn n_pairs(n_agents: usize) -> usize {
+    n_agents.saturating_mul(n_agents.saturating_sub(1)) / 2
+}
+
 fn star(is_optimal: bool) -> Cell {
     if is_optimal { "★" } else { "" }.into()
 }
@@ -165,7 +170,7 @@ fn scaling(results: &Results) -> Sheet {
     let rows = at_one.map(|(team, point)| {
         vec![
             team.n_agents.to_string().into(),
-            (team.n_agents * (team.n_agents - 1) / 2).to_string().into(),
+            n_pairs(team.n_agents).to_string().into(),
             format!("{:.4}", point.collisions.mean).into(),
             format!("{:.5}", point.per_pair_rate.mean).into(),
         ]

@@ -2,8 +2,10 @@
 
 use crate::report::data::run_data;
 use cgcmarl::{
-    environment::spread_options::SimpleSpreadOptions, evaluation::Front, experiment::Model,
-    run_dir::RunDir,
+    environment::spread_options::SimpleSpreadOptions,
+    evaluation::Front,
+    experiment::Model,
+    run_dir::{RunDir, files},
 };
 use serde_json::Value;
 use std::{
@@ -13,8 +15,13 @@ use std::{
 };
 
 /// The files whose change is news.
-const NEWS: [&str; 5] =
-    ["model.safetensors", "checkpoints/latest", "metrics.jsonl", "front.json", "front.csv"];
+const NEWS: [&[&str]; 5] = [
+    &[files::MODEL],
+    &[files::CHECKPOINTS, files::LATEST],
+    &[files::METRICS],
+    &[files::FRONT_JSON],
+    &[files::FRONT_CSV],
+];
 
 /// A run as it was last read.
 pub(crate) struct Reading {
@@ -94,7 +101,7 @@ pub(crate) fn team_of(model: &Model, agents: usize) -> SimpleSpreadOptions {
 
 /// Sizes and times of the files that matter.
 fn look(path: &Path) -> Vec<String> {
-    let stamp = |name: &&str| match fs::metadata(path.join(name)) {
+    let stamp = |names: &&[&str]| match fs::metadata(path.join(names.iter().collect::<PathBuf>())) {
         Ok(found) => format!("{} {:?}", found.len(), found.modified().ok()),
         Err(_) => String::new(),
     };

@@ -81,7 +81,28 @@ fn a_full_disk_keeps_the_last_good_state() {
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.remarks.contains("step_000000002000.safetensors"), "{answer:?}");
     assert!(answer.remarks.contains("everything saved before is kept"), "{answer:?}");
+    assert!(answer.remarks.contains("`cgcmarl resume run`"), "{answer:?}");
     assert!(!place.path("run").join(NEWEST).exists());
     place.succeed(&["resume", "run", "--quiet"]);
     place.assert_equal_runs("whole", "run");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_from_the_start_says_to_train_again() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_cgcmarl");
+    // Room for nothing; for the configuration, but not for the first checkpoint.
+    for blocks in [0, 16] {
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {program} \"$@\"");
+        let words = tiny("run", &[]);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script, "sh"]).args(&words).current_dir(place.path(""));
+        let answer: crate::program::Answer = shell.output().unwrap().into();
+        assert_eq!(answer.code, Some(2), "{answer:?}");
+        let advice = "nothing was trained yet: free some space and train again";
+        assert!(answer.remarks.contains(advice), "{answer:?}");
+        assert!(!answer.remarks.contains("resume"), "{answer:?}");
+    }
+    place.train("run", &[]);
 }

@@ -6,6 +6,7 @@ mod baselines;
 mod choice;
 mod failures;
 mod help;
+mod hostile_files;
 mod interruption;
 mod mistakes;
 mod program;

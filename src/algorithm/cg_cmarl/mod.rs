@@ -30,8 +30,9 @@ pub use targets::{
 pub use td::{ErrorKind, NextAction, TdInputs, TdRule, TdShard};
 
 use super::{
-    Algorithm, Learner, Start, TrainedModel,
+    Algorithm, Learner, Need, Start, TrainedModel,
     action_masks::ActionMasks,
+    counters::{due, load_counters, load_rng},
     weights::{load_weights, save_weights},
 };
 use crate::{
@@ -83,6 +84,10 @@ impl Algorithm for CgCmarlAlgorithm {
         }
     }
 
+    fn memory(&self, options: &CgCmarlOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        options::memory(options, spec, n_environments)
+    }
+
     fn learner(&self, options: &CgCmarlOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
         Ok(Box::new(CgCmarl::new(options, start)?))
     }
@@ -125,7 +130,6 @@ pub struct CgCmarl {
     shards: Vec<TdShard>,
     sampler: Sampler,
     outcome: Vec<f32>,
-    actions: Vec<u8>,
     steps: u64,
     updates: u64,
     losses: Vec<f32>,
@@ -146,6 +150,7 @@ impl CgCmarl {
         let shape = RowShape {
             state: spec.state_width,
             agents: spec.n_agents(),
+            actions: spec.n_actions(),
             outcome: spec.max_regions * (1 + n_constraints),
         };
         let capacity = (options.learning.buffer_size / spec.max_regions).max(1);
@@ -169,7 +174,6 @@ impl CgCmarl {
             shards: Vec::new(),
             sampler: Sampler::new(options, spec.n_agents()),
             outcome: Vec::with_capacity(shape.outcome),
-            actions: Vec::with_capacity(spec.n_agents()),
             steps: 0,
             updates: 0,
             losses: vec![0.0; 1 + n_constraints],
@@ -251,6 +255,12 @@ impl CgCmarl {
         }
     }
 
+    /// Updates that are due after some steps.
+    fn due(&self, steps: u64) -> u64 {
+        let learning = &self.options.learning;
+        due(steps, learning.learning_starts, learning.steps_per_update)
+    }
+
     fn context<'a>(&'a self, view: &'a dyn View) -> ActingContext<'a> {
         let scale = self.options.exploration.at(self.steps);
         ActingContext {
@@ -324,22 +334,17 @@ impl Controller for CgCmarl {
         self.outcome.extend_from_slice(&outcome.region_rewards);
         self.outcome.resize(max_regions, 0.0);
         self.outcome.extend_from_slice(&outcome.region_costs);
-        self.actions.clear();
-        self.actions.extend(action.iter().map(|&a| a as u8));
         self.replay.push(Row {
             state,
-            after: next_state,
-            actions: &self.actions,
+            next_state,
+            actions: action,
             outcome: &self.outcome,
             terminal: outcome.ending == Ending::Terminal,
         });
     }
 
     fn update(&mut self, view: &dyn View) {
-        let learning = &self.options.learning;
-        let due = self.steps.saturating_sub(learning.learning_starts) as f64;
-        let due = (due / learning.steps_per_update) as u64;
-        while self.updates < due && self.failure.is_none() {
+        while self.updates < self.due(self.steps) && self.failure.is_none() {
             self.learn(view);
         }
     }
@@ -407,10 +412,14 @@ impl Learner for CgCmarl {
         self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
         let n_heads = self.losses.len();
         self.losses.copy_from_slice(checkpoint.get_shaped("losses", &[n_heads])?);
-        self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
-        self.adam.steps = checkpoint.entry("adam_steps")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        load_rng(checkpoint, "replay_rng", &mut self.replay_rng)?;
+        self.adam.steps = checkpoint.count("adam_steps")?;
+        (self.steps, self.updates) =
+            load_counters(checkpoint, |steps| self.due(steps)..=self.due(steps))?;
+        if !self.replay.is_after(self.steps) {
+            let text = format!("does not remember what {} steps leave", self.steps);
+            return Err(checkpoint.mismatch(&text));
+        }
         Ok(())
     }
 }

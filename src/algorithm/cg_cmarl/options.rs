@@ -1,14 +1,16 @@
 //! The options of CG-CMARL and what they must satisfy.
 
 use super::{
+    HeadKind,
     network::NetworkOptions,
     region_views::Averaging,
     td::{ErrorKind, NextAction, TdRule},
 };
 use crate::{
+    algorithm::memory::{self, Need},
     coordination::SolverOptions,
     environment::Spec,
-    error::{Error, Result},
+    error::{Error, Result, count, positive, within},
     multipliers::{MultiplierOptions, per_constraint},
     nn::AdamOptions,
     rng::Rng,
@@ -17,6 +19,8 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use toml::{Table, toml};
 
+/// Largest scale of the exploration noise that is accepted.
+const MAX_NOISE: f64 = 100.0;
 /// Most symmetries that are averaged over: those of the square.
 const MAX_SYMMETRIES: usize = 8;
 
@@ -87,6 +91,26 @@ impl Default for LearningOptions {
     }
 }
 
+impl LearningOptions {
+    fn check(&self) -> Result<()> {
+        if !(0.0..1.0).contains(&self.gamma) {
+            return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
+        }
+        positive("lr", self.lr, 10.0)?;
+        within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
+        count("batch_size", self.batch_size as u64, 1..=u64::MAX)?;
+        count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;
+        count("target_interval", self.target_interval, 1..=u64::MAX)?;
+        within("steps_per_update", self.steps_per_update, 0.01..=1e9)?;
+        positive("polyak_tau", self.polyak_tau, 1.0)?;
+        positive("average_rate", self.average_rate, 1.0)?;
+        within("error_power", self.error_power, 0.0..=4.0)?;
+        within("cost_weight", self.cost_weight, 0.0..=1e6)?;
+        within("huber", self.huber, 0.0..=1e30)?;
+        self.adam.check()
+    }
+}
+
 /// The options of CG-CMARL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -153,30 +177,16 @@ pub(in crate::algorithm) fn wrong_length(key: &str, values: &[f32], spec: &Spec)
 }
 
 pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
-    let LearningOptions { gamma, lr, batch_size, steps_per_update, polyak_tau, .. } =
-        options.learning;
-    let positive = "must be positive";
-    if !(0.0..1.0).contains(&gamma) {
-        return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
-    }
-    if !(lr > 0.0 && lr.is_finite()) {
-        return Err(Error::setting("lr", lr, positive));
-    }
-    if batch_size == 0 {
-        return Err(Error::setting("batch_size", batch_size, positive));
-    }
-    if steps_per_update.is_nan() || steps_per_update <= 0.0 {
-        return Err(Error::setting("steps_per_update", steps_per_update, positive));
-    }
-    if !(polyak_tau > 0.0 && polyak_tau <= 1.0) {
-        return Err(Error::setting("polyak_tau", polyak_tau, "must be above 0 and at most 1"));
-    }
-    if options.learning.target_interval == 0 {
-        return Err(Error::setting("target_interval", 0, positive));
-    }
-    if !(1..=MAX_SYMMETRIES).contains(&options.average_symmetries) {
+    options.learning.check()?;
+    options.exploration.check("exploration", MAX_NOISE)?;
+    options.random_actions.check("random_actions", 1.0)?;
+    options.multipliers.check()?;
+    options.coordination.check()?;
+    options.acting.check()?;
+    let n_symmetries = options.average_symmetries;
+    if !(1..=MAX_SYMMETRIES).contains(&n_symmetries) {
         let reason = "must be 1 (averages nothing) to 8 (all symmetries of the square)";
-        return Err(Error::setting("average_symmetries", options.average_symmetries, reason));
+        return Err(Error::setting("average_symmetries", n_symmetries, reason));
     }
     if per_constraint(&options.multipliers.fixed, spec.n_constraints()).is_none() {
         return Err(wrong_length("fixed", &options.multipliers.fixed, spec));
@@ -199,6 +209,30 @@ pub(super) fn draw_multipliers(
         let positive = rng.range(low, high).exp() as f32;
         *multiplier = if zero { 0.0 } else { positive };
     }
+}
+
+/// What a learner will ask of the machine, by the setting that causes it.
+pub(super) fn memory(options: &CgCmarlOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
+    let (n_constraints, regions) = (spec.n_constraints() as f64, spec.max_regions as f64);
+    let inputs = spec.region_width as f64 + n_constraints;
+    let entries = (spec.n_actions() as f64).powi(spec.region_size as i32);
+    let terms = match options.network.head {
+        HeadKind::Free => entries,
+        HeadKind::Tied => entries.min(1e4),
+    };
+    let widths = memory::widths(inputs, &options.network.hidden, (1.0 + n_constraints) * terms);
+    let states = (options.learning.buffer_size as f64 / regions.max(1.0)).max(1.0);
+    let outcome = regions * (1.0 + n_constraints);
+    // Acting and learning each keep the tables of a state and the rows of a share of states.
+    let per_state = regions * (entries + memory::row(&widths));
+    let batch = (options.learning.batch_size as f64).max(regions) * memory::row(&widths);
+    vec![
+        Need::parameters("hidden", memory::parameters(&widths)),
+        Need::numbers("buffer_size", memory::replay(spec, states, outcome)),
+        Need::numbers("batch_size", batch + regions * entries),
+        Need::numbers("agents", per_state),
+        Need::numbers("environments", n_environments as f64 * per_state),
+    ]
 }
 
 /// Table "Hyperparameter values" of the paper, and our readings where it is silent (docs/paper.md).

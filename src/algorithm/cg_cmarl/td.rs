@@ -183,7 +183,7 @@ impl TdShard {
             samples.iter().zip(spans).enumerate()
         {
             debug_assert!(sample.region.is_none(), "coupled targets need whole states");
-            problem.follow(view, replay.row(sample.row).after);
+            problem.follow(view, replay.row(sample.row).next_state);
             let terms = &mut terms[rows.start * head.n_terms()..rows.end * head.n_terms()];
             let terms = terms.chunks_exact_mut(head.n_terms());
             for (region, (terms, members)) in terms.zip(problem.graph.regions()).enumerate() {

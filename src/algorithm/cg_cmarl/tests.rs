@@ -85,14 +85,15 @@ impl<'a> Case<'a> {
         let shape = RowShape {
             state: spec.state_width,
             agents: spec.n_agents(),
+            actions: spec.n_actions(),
             outcome: spec.max_regions * (1 + spec.n_constraints()),
         };
         let mut replay = Replay::new(shape, 1);
         let outcome: Vec<f32> = (0..shape.outcome).map(|_| rng.normal() as f32).collect();
-        let actions: Vec<u8> = (0..spec.n_agents()).map(|agent| agent as u8 % 3).collect();
-        let [state, after] = states;
+        let actions: Vec<usize> = (0..spec.n_agents()).map(|agent| agent % 3).collect();
+        let [state, next_state] = states;
         let actions = &actions[..];
-        replay.push(Row { state, after, actions, outcome: &outcome, terminal: false });
+        replay.push(Row { state, next_state, actions, outcome: &outcome, terminal: false });
         Self { view, network, online, target, replay, sample }
     }
 
@@ -194,10 +195,10 @@ impl<'a> Case<'a> {
         let joint: JointAction = row.actions.iter().map(|&action| usize::from(action)).collect();
         let now = |members: &[usize]| self.values(&self.online, row.state, members, &joint);
         let next = |members: &[usize]| {
-            let joint = self.next_joint(next_action, row.after, members);
-            self.values(&self.target, row.after, members, &joint)
+            let joint = self.next_joint(next_action, row.next_state, members);
+            self.values(&self.target, row.next_state, members, &joint)
         };
-        let (graph, next_graph) = (self.graph(row.state), self.graph(row.after));
+        let (graph, next_graph) = (self.graph(row.state), self.graph(row.next_state));
         let n_costs = self.network.n_heads() - 1;
         let mut losses = vec![0.0; 1 + n_costs];
         let values: f32 = graph.regions().map(|members| now(members)[0]).sum();
@@ -336,12 +337,12 @@ fn sampled(
     let mut options = CgCmarlOptions::default();
     (options.learning.next_action, options.learning.error) = rule;
     options.learning.batch_size = batch_size;
-    let shape = RowShape { state: states[0].len(), agents: 4, outcome: 1 };
+    let shape = RowShape { state: states[0].len(), agents: 4, actions: 5, outcome: 1 };
     let mut replay = Replay::new(shape, states.len());
     for state in states {
         replay.push(Row {
             state,
-            after: state,
+            next_state: state,
             actions: &[0; 4],
             outcome: &[0.0],
             terminal: false,

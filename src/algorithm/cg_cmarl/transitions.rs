@@ -92,7 +92,7 @@ impl Transitions {
             view.transform_state(sample.symmetry, transformed);
         };
         transform(row.state, &mut self.state);
-        transform(row.after, &mut self.next_state);
+        transform(row.next_state, &mut self.next_state);
         self.next_masks.push(view, &self.next_state);
         view.graph(row.state, &mut self.graph);
         let (now, next) = (self.now.n_rows, self.next.n_rows);
@@ -139,7 +139,7 @@ impl Transitions {
         row: Row<'_>,
         sample: &Sample,
     ) -> usize {
-        view.graph(row.after, &mut self.next_graph);
+        view.graph(row.next_state, &mut self.next_graph);
         let first = self.next.n_rows;
         let (n_now, n_next) = (self.graph.n_regions(), self.next_graph.n_regions());
         self.reversed.clear();

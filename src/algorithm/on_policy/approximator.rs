@@ -164,7 +164,7 @@ impl Approximator {
         load_weights(layout, name, checkpoint, &mut self.parameters)?;
         load_weights(layout, &format!("{name}.adam.mean"), checkpoint, &mut self.adam.mean)?;
         load_weights(layout, &format!("{name}.adam.square"), checkpoint, &mut self.adam.square)?;
-        self.adam.steps = checkpoint.entry(&format!("{name}_adam_steps"))?;
+        self.adam.steps = checkpoint.count(&format!("{name}_adam_steps"))?;
         Ok(())
     }
 }

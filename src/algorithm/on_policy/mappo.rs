@@ -16,8 +16,10 @@ use super::{
 };
 use crate::{
     algorithm::{
-        Algorithm, Learner, Start, TrainedModel,
+        Algorithm, Learner, Need, Start, TrainedModel, agent_row_width,
         cg_cmarl::wrong_length,
+        counters::load_counters,
+        memory,
         penalty::{Penalties, trade_off_label},
     },
     checkpoint::Checkpoint,
@@ -53,6 +55,10 @@ impl Algorithm for MappoAlgorithm {
         rounds()
     }
 
+    fn memory(&self, options: &PpoOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        memory(options, spec, n_environments, 0)
+    }
+
     fn learner(&self, options: &PpoOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
         Ok(Box::new(Mappo::new(options, None, start)?))
     }
@@ -80,6 +86,10 @@ impl Algorithm for MappoLagAlgorithm {
         rounds()
     }
 
+    fn memory(&self, options: &MappoLagOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        memory(&options.ppo, spec, n_environments, spec.n_constraints())
+    }
+
     fn learner(&self, options: &MappoLagOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
         Ok(Box::new(Mappo::new(&options.ppo, Some(&options.lagrangian), start)?))
     }
@@ -95,6 +105,21 @@ impl Algorithm for MappoLagAlgorithm {
         let policy = GreedyPolicy::load(&options.ppo, view.spec(), weights)?;
         Ok(Box::new(MappoModel { policy, label }))
     }
+}
+
+/// What a learner will ask of the machine, by the setting that causes it.
+fn memory(options: &PpoOptions, spec: &Spec, n_environments: usize, n_limits: usize) -> Vec<Need> {
+    let seen = agent_row_width(spec, options.identity) as f64;
+    let actor = memory::widths(seen, &options.hidden, spec.n_actions() as f64);
+    let critic = memory::widths(seen + spec.state_width as f64, &options.hidden, 1.0);
+    let parameters =
+        memory::parameters(&actor) + (1.0 + n_limits as f64) * memory::parameters(&critic);
+    let trajectories = n_environments as f64 * spec.n_agents() as f64;
+    let step = 2.0 * critic[0] + memory::row(&actor) + memory::row(&critic) + n_limits as f64;
+    vec![
+        Need::parameters("hidden", parameters),
+        Need::numbers("environments", trajectories * spec.horizon as f64 * step),
+    ]
 }
 
 /// What was trained: the actor.
@@ -381,8 +406,11 @@ impl Learner for Mappo {
         let n_multipliers = self.multipliers.values().len();
         self.multipliers.restore(checkpoint.get_shaped("multipliers", &[n_multipliers])?);
         self.losses = checkpoint.entry("losses")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        let n = self.constraints.len();
+        if (self.losses.costs.len(), self.losses.cost_values.len()) != (n, n) {
+            return Err(checkpoint.mismatch("holds `losses` of other constraints"));
+        }
+        (self.steps, self.updates) = load_counters(checkpoint, |steps| 0..=steps)?;
         Ok(())
     }
 }

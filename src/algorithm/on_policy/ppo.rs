@@ -1,7 +1,7 @@
 //! The formulas of proximal policy optimisation: advantages, losses with their gradients, value scale.
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, count, positive, within},
     nn::AdamOptions,
     rng::Rng,
 };
@@ -69,36 +69,24 @@ impl Default for PpoOptions {
 impl PpoOptions {
     /// Refuses what cannot work.
     pub(super) fn validate(&self) -> Result<()> {
-        let demand = |holds: bool, key: &str, value: f32, reason: &str| {
-            if holds { Ok(()) } else { Err(Error::setting(key, value, reason)) }
-        };
-        let share = |key: &str, value: f32| {
-            demand((0.0..=1.0).contains(&value), key, value, "must be from 0 to 1")
-        };
-        let positive = |key: &str, value: f32| {
-            demand(value > 0.0 && value.is_finite(), key, value, "must be positive")
-        };
         if !(0.0..1.0).contains(&self.gamma) {
             return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
         }
-        share("gae_lambda", self.gae_lambda)?;
-        share("lr_final_share", self.lr_final_share)?;
-        positive("clip", self.clip)?;
-        positive("lr", self.lr)?;
-        positive("critic_lr", self.critic_lr)?;
-        positive("max_grad_norm", self.max_grad_norm)?;
-        positive("value_rate", self.value_rate)?;
-        share("value_rate", self.value_rate)?;
-        positive("epochs", self.epochs as f32)?;
-        positive("minibatches", self.minibatches as f32)?;
-        if !(self.entropy >= 0.0 && self.entropy.is_finite()) {
-            return Err(Error::setting("entropy", self.entropy, "must not be negative"));
-        }
+        within("gae_lambda", self.gae_lambda, 0.0..=1.0)?;
+        within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
+        within("entropy", self.entropy, 0.0..=1e6)?;
+        positive("clip", self.clip, 1e6)?;
+        positive("lr", self.lr, 10.0)?;
+        positive("critic_lr", self.critic_lr, 10.0)?;
+        positive("max_grad_norm", self.max_grad_norm, 1e30)?;
+        positive("value_rate", self.value_rate, 1.0)?;
+        count("epochs", self.epochs as u64, 1..=10_000)?;
+        count("minibatches", self.minibatches as u64, 1..=1_000_000)?;
         if self.hidden.contains(&0) {
             let value = format!("{:?}", self.hidden);
             return Err(Error::setting("hidden", value, "every layer needs a width"));
         }
-        Ok(())
+        self.adam.check()
     }
 
     /// The share of the learning rates at a moment of training.

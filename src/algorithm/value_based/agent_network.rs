@@ -2,7 +2,7 @@
 
 use super::{Networks, joint_batch::JointBatch};
 use crate::{
-    algorithm::{action_masks::ActionMasks, agent_row_width, write_agent_rows},
+    algorithm::{action_masks::ActionMasks, agent_row_width, memory, write_agent_rows},
     environment::{Batch, Spec, View},
     graph::JointAction,
     nn::{Columns, Layout, Mlp, MlpWorkspace},
@@ -22,6 +22,16 @@ pub struct AgentNetworkOptions {
 impl Default for AgentNetworkOptions {
     fn default() -> Self {
         Self { hidden: vec![128, 128], identity: true }
+    }
+}
+
+impl AgentNetworkOptions {
+    /// The setting that sizes it, its parameters, and the numbers that one state takes.
+    pub(super) fn sizes(&self, spec: &Spec) -> (&'static str, f64, f64) {
+        let inputs = agent_row_width(spec, self.identity) as f64;
+        let widths = memory::widths(inputs, &self.hidden, spec.n_actions() as f64);
+        let per_state = spec.n_agents() as f64 * memory::row(&widths);
+        ("hidden", memory::parameters(&widths), per_state)
     }
 }
 

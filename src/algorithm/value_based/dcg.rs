@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     algorithm::{
-        action_masks::ActionMasks, agent_row_width, state_tables::StateTables, write_agent_rows,
+        action_masks::ActionMasks, agent_row_width, memory, state_tables::StateTables,
+        write_agent_rows,
     },
     coordination::{Coordinator, Solver, SolverOptions},
     environment::{Batch, Spec, View},
@@ -78,11 +79,28 @@ impl ValueBased for DcgAlgorithm {
     const NAME: &'static str = "dcg";
     const PAIRS: bool = true;
 
+    fn sizes(options: &DcgOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
+        let DcgNetworkOptions { hidden, pair_hidden, rank, identity } = &options.network;
+        let (n, actions) = (spec.n_agents() as f64, spec.n_actions() as f64);
+        let inputs = agent_row_width(spec, *identity) as f64;
+        let terms = if *rank == 0 { actions * actions } else { 2.0 * *rank as f64 * actions };
+        let encoder = memory::widths(inputs, hidden, actions);
+        let encoded = hidden.last().map_or(0.0, |&width| 2.0 * width as f64);
+        let pair = memory::widths(encoded, &[*pair_hidden], terms);
+        let pairs = n * (n - 1.0) / 2.0 * (memory::row(&pair) + actions * actions);
+        vec![
+            ("hidden", memory::parameters(&encoder), n * memory::row(&encoder)),
+            ("pair_hidden", memory::parameters(&pair), pairs),
+        ]
+    }
+
     fn value(options: &DcgOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         if spec.region_size != 2 {
             let value = format!("{} agents each", spec.region_size);
             return Err(Error::setting("regions", value, "dcg couples agents in pairs"));
         }
+        options.coordination.check()?;
+        options.acting.check()?;
         if options.network.hidden.is_empty() {
             return Err(Error::setting("hidden", "[]", "needs at least one layer"));
         }

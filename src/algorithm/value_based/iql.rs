@@ -46,6 +46,10 @@ impl ValueBased for IqlAlgorithm {
     type Options = IqlOptions;
     const NAME: &'static str = "iql";
 
+    fn sizes(options: &IqlOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
+        vec![options.network.sizes(spec)]
+    }
+
     fn value(options: &IqlOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         Ok(Box::new(Iql::new(options, spec)))
     }

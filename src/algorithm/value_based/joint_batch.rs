@@ -25,27 +25,24 @@ pub struct JointBatch {
 impl JointBatch {
     /// A memory of joint transitions with a reward for each agent.
     pub fn memory(spec: &Spec, capacity: usize) -> Replay {
-        let shape =
-            RowShape { state: spec.state_width, agents: spec.n_agents(), outcome: spec.n_agents() };
+        let shape = RowShape {
+            state: spec.state_width,
+            agents: spec.n_agents(),
+            actions: spec.n_actions(),
+            outcome: spec.n_agents(),
+        };
         let mut replay = Replay::new(shape, capacity.max(1));
         replay.reserve();
         replay
     }
 
-    /// Puts one step into such a memory, with what each agent is paid; `actions` is scratch.
-    pub fn remember(
-        replay: &mut Replay,
-        transition: Transition<'_>,
-        rewards: &[f32],
-        actions: &mut Vec<u8>,
-    ) {
+    /// Puts one step into such a memory, with what each agent is paid.
+    pub fn remember(replay: &mut Replay, transition: Transition<'_>, rewards: &[f32]) {
         let Transition { state, action, outcome, next_state, .. } = transition;
-        actions.clear();
-        actions.extend(action.iter().map(|&action| action as u8));
         replay.push(Row {
             state,
-            after: next_state,
-            actions,
+            next_state,
+            actions: action,
             outcome: rewards,
             terminal: outcome.ending == Ending::Terminal,
         });
@@ -85,7 +82,7 @@ impl JointBatch {
         for _ in 0..n {
             let row = replay.row(replay.sample(rng));
             let symmetry = rng.below(n_symmetries);
-            for (rows, state) in [(&mut *states, row.state), (&mut *next_states, row.after)] {
+            for (rows, state) in [(&mut *states, row.state), (&mut *next_states, row.next_state)] {
                 let start = rows.len();
                 rows.extend_from_slice(state);
                 view.transform_state(symmetry, &mut rows[start..]);

@@ -17,9 +17,11 @@ pub use agent_network::{AgentNetwork, AgentNetworkOptions};
 pub use joint_batch::JointBatch;
 
 use super::{
-    Algorithm, Learner, Start, TrainedModel,
+    Algorithm, Learner, Need, Start, TrainedModel,
     action_masks::ActionMasks,
     cg_cmarl::polyak,
+    counters::{due, load_counters, load_rng},
+    memory,
     on_policy::clip_gradient,
     penalty::{Penalties, trade_off_label},
     weights::{load_weights, save_weights},
@@ -28,7 +30,7 @@ use crate::{
     checkpoint::Checkpoint,
     environment::{Batch, Policy, Spec, View},
     episode::{Controller, Summary, Transition},
-    error::{Error, Result},
+    error::{Error, Result, count, positive, within},
     graph::JointAction,
     nn::{Adam, AdamOptions, Gradient, Layout},
     replay::Replay,
@@ -97,29 +99,18 @@ impl Default for QLearningOptions {
 
 impl QLearningOptions {
     fn check(&self) -> Result<()> {
-        let positive = "must be positive";
-        let Self { gamma, lr, batch_size, steps_per_update, polyak_tau, average_rate, .. } = *self;
-        let Self { max_grad_norm, .. } = *self;
-        if !(0.0..1.0).contains(&gamma) {
-            return Err(Error::setting("gamma", gamma, "must be at least 0 and below 1"));
+        if !(0.0..1.0).contains(&self.gamma) {
+            return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
         }
-        for (key, number) in [("lr", lr), ("max_grad_norm", max_grad_norm)] {
-            if !(number > 0.0 && number.is_finite()) {
-                return Err(Error::setting(key, number, positive));
-            }
-        }
-        if batch_size == 0 {
-            return Err(Error::setting("batch_size", batch_size, positive));
-        }
-        if steps_per_update.is_nan() || steps_per_update <= 0.0 {
-            return Err(Error::setting("steps_per_update", steps_per_update, positive));
-        }
-        for (key, share) in [("polyak_tau", polyak_tau), ("average_rate", average_rate)] {
-            if !(share > 0.0 && share <= 1.0) {
-                return Err(Error::setting(key, share, "must be above 0 and at most 1"));
-            }
-        }
-        Ok(())
+        positive("lr", self.lr, 10.0)?;
+        within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
+        count("batch_size", self.batch_size as u64, 1..=u64::MAX)?;
+        count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;
+        within("steps_per_update", self.steps_per_update, 0.01..=1e9)?;
+        positive("polyak_tau", self.polyak_tau, 1.0)?;
+        positive("average_rate", self.average_rate, 1.0)?;
+        positive("max_grad_norm", self.max_grad_norm, 1e30)?;
+        self.adam.check()
     }
 }
 
@@ -182,6 +173,8 @@ pub trait ValueBased: Send + Sync + 'static {
     /// Whether its batches are counted in pairs of agents.
     const PAIRS: bool = false;
 
+    /// Parameters, and numbers that one state takes on its way through, by the setting that causes them.
+    fn sizes(options: &Self::Options, spec: &Spec) -> Vec<(&'static str, f64, f64)>;
     /// Its value for an environment, with every buffer it needs.
     fn value(options: &Self::Options, spec: &Spec) -> Result<Box<dyn JointValue>>;
     /// How it learns and explores.
@@ -197,6 +190,21 @@ impl<V: ValueBased> Algorithm for V {
 
     fn recipe(&self, n_agents: usize) -> Table {
         usual_recipe(V::NAME, n_agents, V::PAIRS)
+    }
+
+    fn memory(&self, options: &V::Options, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        let (learning, _) = V::learning(options);
+        let sizes = V::sizes(options, spec);
+        let per_state: f64 = sizes.iter().map(|(_, _, state)| state).sum();
+        let batch = learning.batch_size as f64 * (per_state + 2.0 * spec.state_width as f64);
+        let rows = memory::replay(spec, learning.buffer_size as f64, spec.n_agents() as f64);
+        let mut needs = vec![
+            Need::numbers("buffer_size", rows),
+            Need::numbers("batch_size", batch),
+            Need::numbers("environments", n_environments as f64 * per_state),
+        ];
+        needs.extend(sizes.iter().map(|(key, count, _)| Need::parameters(key, *count)));
+        needs
     }
 
     fn learner(&self, options: &V::Options, start: Start<'_>) -> Result<Box<dyn Learner>> {
@@ -242,7 +250,6 @@ pub struct QLearner {
     /// Whether a reward's distance from zero has a meaning: how long an episode lasts depends on it.
     keeps_mean: bool,
     batch: JointBatch,
-    actions: Vec<u8>,
     steps: u64,
     updates: u64,
     loss: f32,
@@ -258,6 +265,7 @@ impl QLearner {
         start: Start<'_>,
     ) -> Result<Self> {
         learning.check()?;
+        exploration.check("exploration", 1.0)?;
         let Start { view, total_steps, streams, .. } = start;
         let spec = view.spec();
         let online = value.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));
@@ -276,7 +284,6 @@ impl QLearner {
             penalties: Penalties::new(&learning.penalty, spec)?,
             keeps_mean: spec.terminates,
             batch: JointBatch::default(),
-            actions: Vec::with_capacity(spec.n_agents()),
             steps: 0,
             updates: 0,
             loss: 0.0,
@@ -284,6 +291,11 @@ impl QLearner {
             online,
             value,
         })
+    }
+
+    /// Updates that are due after some steps.
+    fn due(&self, steps: u64) -> u64 {
+        due(steps, self.learning.learning_starts, self.learning.steps_per_update)
     }
 
     fn learn(&mut self, view: &dyn View) {
@@ -326,13 +338,11 @@ impl Controller for QLearner {
         self.steps += 1;
         let rewards = self.penalties.rewards(transition.outcome);
         self.reward_scale.follow(rewards);
-        JointBatch::remember(&mut self.replay, transition, rewards, &mut self.actions);
+        JointBatch::remember(&mut self.replay, transition, rewards);
     }
 
     fn update(&mut self, view: &dyn View) {
-        let due = self.steps.saturating_sub(self.learning.learning_starts) as f64;
-        let due = (due / self.learning.steps_per_update) as u64;
-        while self.updates < due && self.failure.is_none() {
+        while self.updates < self.due(self.steps) && self.failure.is_none() {
             self.learn(view);
         }
     }
@@ -389,11 +399,18 @@ impl Learner for QLearner {
         load_weights(layout, "adam.square", checkpoint, &mut self.adam.square)?;
         self.replay.load(checkpoint)?;
         self.loss = checkpoint.get_shaped("loss", &[1])?[0];
-        self.replay_rng = Rng::at(&checkpoint.entry("replay_rng")?);
+        load_rng(checkpoint, "replay_rng", &mut self.replay_rng)?;
         self.reward_scale = checkpoint.entry("reward_scale")?;
-        self.adam.steps = checkpoint.entry("adam_steps")?;
-        self.steps = checkpoint.entry("learner_steps")?;
-        self.updates = checkpoint.entry("updates")?;
+        if !self.reward_scale.is_sound() {
+            return Err(checkpoint.mismatch("holds an impossible `reward_scale`"));
+        }
+        self.adam.steps = checkpoint.count("adam_steps")?;
+        (self.steps, self.updates) =
+            load_counters(checkpoint, |steps| self.due(steps)..=self.due(steps))?;
+        if !self.replay.is_after(self.steps) {
+            let text = format!("does not remember what {} steps leave", self.steps);
+            return Err(checkpoint.mismatch(&text));
+        }
         Ok(())
     }
 }

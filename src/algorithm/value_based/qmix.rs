@@ -10,6 +10,7 @@ use super::{
     squared, usual_exploration,
 };
 use crate::{
+    algorithm::memory,
     environment::{Batch, Spec, View},
     error::{Error, Result},
     graph::JointAction,
@@ -65,6 +66,14 @@ pub(in crate::algorithm) struct QmixAlgorithm;
 impl ValueBased for QmixAlgorithm {
     type Options = QmixOptions;
     const NAME: &'static str = "qmix";
+
+    fn sizes(options: &QmixOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
+        let MixerOptions { units, hypernetwork } = options.mixer;
+        let outputs = (spec.n_agents() as f64 + 2.0) * units as f64 + 1.0;
+        let widths = memory::widths(spec.state_width as f64, &[hypernetwork], outputs);
+        let mixer = ("units", memory::parameters(&widths), memory::row(&widths));
+        vec![options.network.sizes(spec), mixer]
+    }
 
     fn value(options: &QmixOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         if options.mixer.units == 0 {

@@ -26,6 +26,13 @@ impl RewardScale {
         }
     }
 
+    /// Whether rewards can have left it so.
+    pub(super) fn is_sound(&self) -> bool {
+        self.count < 1 << 53
+            && self.mean.is_finite()
+            && (0.0..f64::INFINITY).contains(&self.squares)
+    }
+
     /// Takes the mean off rewards, unless it is kept, and scales them; those that were always the same
     /// are left alone.
     pub(super) fn standardise(&self, rewards: &mut [f32], keeps_mean: bool) {

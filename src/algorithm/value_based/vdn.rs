@@ -46,6 +46,10 @@ impl ValueBased for VdnAlgorithm {
     type Options = VdnOptions;
     const NAME: &'static str = "vdn";
 
+    fn sizes(options: &VdnOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
+        vec![options.network.sizes(spec)]
+    }
+
     fn value(options: &VdnOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
         Ok(Box::new(Vdn::new(options, spec)))
     }

@@ -22,7 +22,7 @@ use crate::{
 };
 use observation::SpreadView;
 use physics::{Particles, Points};
-use reward::{Closeness, Nearest};
+use reward::{Closeness, Nearest, charge_agent};
 
 /// What is drawn reaches this far from the centre.
 const DRAWN: f64 = 1.25;
@@ -153,8 +153,6 @@ impl SimpleSpread {
 
     fn write_costs(&self, action: &[usize], outcome: &mut Outcome) {
         let energy = |agent: usize| reward::energy(self.vectors[action[agent]]) as f32;
-        let share =
-            |agent: &usize| energy(*agent) / self.graph.seats_of(*agent).len() as f32;
         let Outcome { team_costs, region_costs, agent_costs, .. } = outcome;
         let (n, width) = (self.options.agents, self.options.constraints.len());
         team_costs.resize(width, 0.0);
@@ -166,15 +164,26 @@ impl SimpleSpread {
             match cost {
                 Cost::Collision => {
                     team_costs[column] = self.closeness.pairs_near() as f32;
-                    for (cost, members) in regions.zip(self.graph.regions()) {
-                        *cost = self.closeness.region_cost(members);
+                    if self.options.graph.topology == Topology::Complete {
+                        for (cost, members) in regions.zip(self.graph.regions()) {
+                            *cost = self.closeness.pair_cost(members[0], members[1]);
+                        }
+                    } else {
+                        regions.for_each(|cost| *cost = 0.0);
+                        let costs = &mut region_costs[column..];
+                        self.closeness.charge_regions(&self.graph, |r, share| {
+                            costs[r * width] += share;
+                        });
                     }
                     agents.for_each(|(agent, cost)| *cost = self.closeness.agent_cost(agent));
                 }
                 Cost::Energy => {
                     team_costs[column] = (0..n).map(energy).sum();
-                    for (cost, members) in regions.zip(self.graph.regions()) {
-                        *cost = members.iter().map(share).sum();
+                    regions.for_each(|cost| *cost = 0.0);
+                    for agent in 0..n {
+                        charge_agent(&self.graph, agent, energy(agent), &mut |r, share| {
+                            region_costs[column + r * width] += share;
+                        });
                     }
                     agents.for_each(|(agent, cost)| *cost = energy(agent));
                 }
@@ -262,8 +271,7 @@ impl Environment for SimpleSpread {
             let touches = |(other, place): (usize, [f64; 2])| {
                 other != index && distance(at, place) < 2.0 * radius
             };
-            let role =
-                if team.iter().enumerate().any(touches) { Role::Alarm } else { Role::Agent };
+            let role = if team.iter().enumerate().any(touches) { Role::Alarm } else { Role::Agent };
             shapes.push(Shape::disc(role, at, radius).of_agent(index).movable(2 * index));
         }
         Drawing { bounds: [-DRAWN, -DRAWN, DRAWN, DRAWN], shapes }

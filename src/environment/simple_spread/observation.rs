@@ -19,7 +19,7 @@ pub const PADDING_LANDMARK: [f32; 2] = [2.0, 2.0];
 const NOBODY: f32 = 4.0;
 
 /// What a region sees.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObservationOptions {
     /// Which row.
@@ -29,6 +29,20 @@ pub struct ObservationOptions {
     pub landmarks: Option<usize>,
     /// Whether a relative row shows how near the closest out-of-region agent is to each landmark.
     pub occupancy: bool,
+    /// Whether that agent is taken where it will be 0.2 s ahead, which shows its velocity; MPE shows
+    /// an agent the positions of the others, not their velocities.
+    pub occupancy_velocities: bool,
+}
+
+impl Default for ObservationOptions {
+    fn default() -> Self {
+        Self {
+            kind: ObservationKind::default(),
+            landmarks: None,
+            occupancy: false,
+            occupancy_velocities: true,
+        }
+    }
 }
 
 /// Which region row.
@@ -75,6 +89,8 @@ pub struct SpreadView {
     kind: ObservationKind,
     n_landmarks: usize,
     occupancy: bool,
+    /// Seconds by which out-of-region agents are moved ahead.
+    look_ahead: f32,
     transformed_actions: Vec<Vec<usize>>,
 }
 
@@ -144,7 +160,17 @@ impl SpreadView {
         let n_landmarks = observation.n_landmarks(spec.n_agents());
         let (kind, occupancy) = (observation.kind, observation.occupancy);
         let transformed_actions = symmetry::transformed_actions(action_vectors);
-        Self { spec, graph, k_nearest, kind, n_landmarks, occupancy, transformed_actions }
+        let look_ahead = if observation.occupancy_velocities { LOOK_AHEAD } else { 0.0 };
+        Self {
+            spec,
+            graph,
+            k_nearest,
+            kind,
+            n_landmarks,
+            occupancy,
+            look_ahead,
+            transformed_actions,
+        }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], row: &mut [f32]) {
@@ -152,7 +178,8 @@ impl SpreadView {
         let (landmarks, pairs) = rest.split_at_mut(2 * parts.landmarks.len());
         landmarks.copy_from_slice(bytemuck::cast_slice(parts.landmarks));
         for (cells, (a, b)) in pairs.chunks_exact_mut(2).zip(pairs_of(members)) {
-            cells.copy_from_slice(&Bearing::of(parts.positions[a], parts.positions[b]).displacement);
+            cells
+                .copy_from_slice(&Bearing::of(parts.positions[a], parts.positions[b]).displacement);
         }
     }
 
@@ -172,7 +199,8 @@ impl SpreadView {
             }
         }
         if self.occupancy {
-            measure_occupants(&mut scratch.occupants, parts, self.spec.region_size + 1);
+            let kept = self.spec.region_size + 1;
+            measure_occupants(&mut scratch.occupants, parts, kept, self.look_ahead);
         }
     }
 
@@ -374,16 +402,21 @@ fn insert(sorted: &mut [(f32, usize)], key: f32, index: usize) {
     sorted[place] = (key, index);
 }
 
-/// For each landmark the nearest agents by where they will be 0.2 s ahead; `usize::MAX` where the
-/// team is too small.
-fn measure_occupants(occupants: &mut Vec<(f32, usize)>, parts: Parts<'_>, kept: usize) {
+/// For each landmark the nearest agents by where they will be in `look_ahead` seconds; `usize::MAX`
+/// where the team is too small.
+fn measure_occupants(
+    occupants: &mut Vec<(f32, usize)>,
+    parts: Parts<'_>,
+    kept: usize,
+    look_ahead: f32,
+) {
     occupants.clear();
     occupants.resize(kept * parts.landmarks.len(), (NOBODY, usize::MAX));
     for (sorted, landmark) in occupants.chunks_exact_mut(kept).zip(parts.landmarks) {
         sorted.fill((f32::INFINITY, usize::MAX));
         for (agent, (p, v)) in parts.positions.iter().zip(parts.velocities).enumerate() {
-            let dx = landmark[0] - (p[0] + LOOK_AHEAD * v[0]);
-            let dy = landmark[1] - (p[1] + LOOK_AHEAD * v[1]);
+            let dx = landmark[0] - (p[0] + look_ahead * v[0]);
+            let dy = landmark[1] - (p[1] + look_ahead * v[1]);
             insert(sorted, (dx * dx + dy * dy).sqrt(), agent);
         }
         for cell in sorted.iter_mut().filter(|cell| cell.1 == usize::MAX) {

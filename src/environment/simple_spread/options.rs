@@ -6,13 +6,15 @@ use super::{
 };
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec},
-    error::{Error, Result},
+    error::{Error, Result, count, positive},
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
 use serde::{Deserialize, Serialize};
 
 /// Forces along one axis of the grid of actions.
 pub const GRID: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
+/// Most steps of an episode.
+const MAX_HORIZON: u64 = 100_000;
 /// Most agents that are accepted.
 const MAX_AGENTS: usize = 1000;
 
@@ -41,7 +43,7 @@ pub struct SimpleSpreadOptions {
     pub actions: Option<ActionSet>,
     /// What is paid for, in the order of every per-constraint array.
     pub constraints: Vec<Cost>,
-    /// Agents closer than this pay the collision cost. 0.2 up to 4 agents, 2.4·radius above.
+    /// Agents closer than this pay the collision cost. 2.4·radius, and at least 0.2 up to 4 agents.
     pub cost_distance: Option<f64>,
     /// How the task reward reaches the regions.
     pub reward: RewardRule,
@@ -161,7 +163,9 @@ impl SimpleSpreadOptions {
         let scale = (4.0 / self.agents.max(4) as f64).sqrt();
         let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
         let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
-        let cost_distance = if self.agents <= 4 { 0.2 } else { 2.4 * radius };
+        // What is paid for begins before what collides, whatever the radius.
+        let cost_distance =
+            if self.agents <= 4 { f64::max(0.2, 2.4 * radius) } else { 2.4 * radius };
         let mut resolved = self.clone();
         resolved.radius = Some(radius);
         resolved.contact = Some(self.contact.unwrap_or(!paper));
@@ -173,26 +177,18 @@ impl SimpleSpreadOptions {
     }
 
     pub(super) fn validate(&self) -> Result<()> {
-        let positive = |key: &str, value: Option<f64>| match value {
-            Some(v) if !(v.is_finite() && v > 0.0) => {
-                Err(Error::setting(key, v, "must be a positive number"))
-            }
-            _ => Ok(()),
-        };
         if !(2..=MAX_AGENTS).contains(&self.agents) {
             let reason = format!("a team has 2 to {MAX_AGENTS} agents");
             return Err(Error::setting("agents", self.agents, reason));
         }
-        positive("radius", self.radius)?;
-        positive("cost_distance", self.cost_distance)?;
-        if self.horizon == 0 {
-            return Err(Error::setting("horizon", 0, "an episode has at least one step"));
-        }
+        self.radius.map_or(Ok(()), |radius| positive("radius", radius, 10.0))?;
+        self.cost_distance.map_or(Ok(()), |far| positive("cost_distance", far, 100.0))?;
+        count("horizon", self.horizon as u64, 1..=MAX_HORIZON)?;
         if let Some(ratio) = self.local_ratio.filter(|ratio| !(0.0..=1.0).contains(ratio)) {
             return Err(Error::setting("local_ratio", ratio, "must be from 0 to 1"));
         }
-        if self.observation.landmarks == Some(0) {
-            return Err(Error::setting("landmarks", 0, "a region sees at least one landmark"));
+        if let Some(landmarks) = self.observation.landmarks {
+            count("landmarks", landmarks as u64, 1..=MAX_AGENTS as u64)?;
         }
         let repeats = |(i, c): (usize, &Cost)| self.constraints[..i].contains(c);
         if self.constraints.is_empty() || self.constraints.iter().enumerate().any(repeats) {

@@ -1,6 +1,7 @@
 //! What a joint step earns and costs: coverage utility, counterfactual credit, collisions, energy.
 
 use super::physics::Points;
+use crate::graph::CoordinationGraph;
 
 /// For each landmark the two nearest agents, one array per quantity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,22 +132,55 @@ impl Closeness {
         -f64::from(self.touching[agent])
     }
 
-    /// Collision cost of a region: Σ over its unordered pairs of 1 where the distance is below `cost_distance`.
+    /// Collision cost of two agents: 1 where their distance is below `cost_distance`.
     #[inline]
-    pub fn region_cost(&self, members: &[usize]) -> f32 {
-        if let [a, b] = *members {
-            return self.near[a * self.n_agents + b];
+    pub fn pair_cost(&self, a: usize, b: usize) -> f32 {
+        self.near[a * self.n_agents + b]
+    }
+
+    /// Charges every near pair once: to the regions that hold both agents, in equal shares; where none
+    /// does, half to the regions of each. So the regions' costs add up to the team's on any graph.
+    pub fn charge_regions(&self, graph: &CoordinationGraph, mut charge: impl FnMut(usize, f32)) {
+        for a in 0..self.n_agents {
+            for b in a + 1..self.n_agents {
+                if self.pair_cost(a, b) == 0.0 {
+                    continue;
+                }
+                let shared = || {
+                    let regions = graph.memberships_of(a).iter().map(|member| member.region);
+                    regions.filter(|&region| graph.region(region).contains(&b))
+                };
+                let n_shared = shared().count();
+                if n_shared > 0 {
+                    shared().for_each(|region| charge(region, 1.0 / n_shared as f32));
+                } else {
+                    charge_agent(graph, a, 0.5, &mut charge);
+                    charge_agent(graph, b, 0.5, &mut charge);
+                }
+            }
         }
-        let pairs = members.iter().enumerate().flat_map(|(slot, &a)| {
-            members[slot + 1..].iter().map(move |&b| self.near[a * self.n_agents + b])
-        });
-        pairs.sum()
     }
 
     /// Collision cost of an agent: Σ over the others of 1 where the distance is below `cost_distance`.
     pub fn agent_cost(&self, agent: usize) -> f32 {
         self.near[agent * self.n_agents..][..self.n_agents].iter().sum()
     }
+}
+
+/// Charges what an agent causes to its regions in equal shares; to all regions where it has none.
+pub fn charge_agent(
+    graph: &CoordinationGraph,
+    agent: usize,
+    cost: f32,
+    charge: &mut impl FnMut(usize, f32),
+) {
+    let regions = graph.memberships_of(agent);
+    if regions.is_empty() {
+        let n = graph.n_regions();
+        return (0..n).for_each(|region| charge(region, cost / n as f32));
+    }
+    let share = cost / regions.len() as f32;
+    regions.iter().for_each(|member| charge(member.region, share));
 }
 
 /// Energy |u|² of one agent's action.
@@ -230,14 +264,32 @@ mod tests {
     }
 
     #[test]
-    fn costs_count_each_pair_of_a_region_once() {
+    fn a_near_pair_is_charged_once_on_every_graph() {
+        let mut closeness = Closeness::new(4, 0.1, 0.2);
+        // Agents 0, 1 and 2 in a row, each near the next; agent 3 far away.
+        closeness.measure(&points(&[[0.0, 0.0], [0.15, 0.0], [0.3, 0.0], [9.0, 0.0]]));
+        let charged = |regions: &[Vec<usize>]| {
+            let graph = CoordinationGraph::new(4, regions).unwrap();
+            let mut costs = vec![0.0; graph.n_regions()];
+            closeness.charge_regions(&graph, |region, share| costs[region] += share);
+            costs
+        };
+        // Overlapping triplets share the pair (1, 2).
+        assert_eq!(charged(&[vec![0, 1, 2], vec![1, 2, 3]]), [1.5, 0.5]);
+        // Agents 1 and 2 share no region.
+        assert_eq!(charged(&[vec![0, 1], vec![2, 3]]), [1.5, 0.5]);
+        // Nobody is in a region but agent 3.
+        assert_eq!(charged(&[vec![3], vec![3]]), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn costs_count_near_pairs() {
         let mut closeness = Closeness::new(3, 0.15, 0.2);
         closeness.measure(&points(&[[0.0, 0.0], [0.15, 0.0], [0.3, 0.0]]));
         // 0.15 is not strictly below 0.15, so nothing touches; two pairs are nearer than 0.2.
         assert_eq!(closeness.pairs_touching(), 0);
-        assert_eq!(closeness.region_cost(&[0, 1]), 1.0);
-        assert_eq!(closeness.region_cost(&[0, 2]), 0.0);
-        assert_eq!(closeness.region_cost(&[2, 1, 0]), 2.0);
+        assert_eq!(closeness.pair_cost(0, 1), 1.0);
+        assert_eq!(closeness.pair_cost(0, 2), 0.0);
         assert_eq!([0, 1, 2].map(|i| closeness.agent_cost(i)), [1.0, 2.0, 1.0]);
         closeness.measure(&points(&[[0.0, 0.0], [0.1, 0.0], [0.12, 0.0]]));
         assert_eq!(closeness.pairs_touching(), 3);

@@ -246,6 +246,7 @@ fn optional_keys(scenario: &Scenario) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{algorithm::CgCmarlOptions, environment::simple_spread::SimpleSpreadOptions};
 
     fn resolve(overrides: &[&str]) -> Result<Config> {
         let pairs: Vec<_> = overrides
@@ -254,6 +255,14 @@ mod tests {
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         Config::resolve(None, &pairs)
+    }
+
+    fn own(config: &Config) -> CgCmarlOptions {
+        config.typed_options().unwrap()
+    }
+
+    fn error(overrides: &[&str]) -> String {
+        resolve(overrides).unwrap_err().to_string()
     }
 
     #[test]
@@ -267,44 +276,57 @@ mod tests {
             "occupancy=false",
         ])
         .unwrap();
-        assert_eq!((config.environment.agents, config.seed), (6, 7));
+        let environment: SimpleSpreadOptions = config.scenario().unwrap().typed_options().unwrap();
+        assert_eq!((environment.agents, config.seed), (6, 7));
         assert_eq!(config.training.total_steps, 200_000);
-        assert_eq!(config.cg_cmarl.learning.gamma, 0.9);
-        assert_eq!(config.cg_cmarl.learning.batch_size, 128);
-        assert!(!config.environment.observation.occupancy);
+        assert_eq!((own(&config).learning.gamma, own(&config).learning.batch_size), (0.9, 128));
+        assert!(!environment.observation.occupancy);
     }
 
     #[test]
     fn a_name_in_two_places_sets_both() {
-        let config = resolve(&["damping=0.5"]).unwrap();
-        assert_eq!(config.cg_cmarl.acting.damping, 0.5);
-        assert_eq!(config.cg_cmarl.coordination.damping, 0.5);
+        let options = own(&resolve(&["damping=0.5"]).unwrap());
+        assert_eq!((options.acting.damping, options.coordination.damping), (0.5, 0.5));
     }
 
     #[test]
     fn a_list_needs_no_brackets() {
         assert_eq!(resolve(&["multipliers=0,0.5"]).unwrap().evaluation.multipliers, [0.0, 0.5]);
-        assert!(resolve(&["multipliers=0,much"]).unwrap_err().to_string().contains(": much"));
+        assert!(error(&["multipliers=0,much"]).contains(": much"));
     }
 
     #[test]
-    fn an_unknown_key_suggests_the_nearest() {
-        let error = resolve(&["gama=0.9"]).unwrap_err().to_string();
-        assert_eq!(error, "unknown key `gama`; did you mean `gamma`?");
+    fn a_constraint_may_have_multipliers_of_its_own() {
+        let config = resolve(&["grid.collision=[0.5,2.0]"]).unwrap();
+        assert_eq!(config.evaluation.grid["collision"], [0.5, 2.0]);
+        assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
+    }
+
+    #[test]
+    fn unknown_words_suggest_the_nearest() {
+        assert_eq!(error(&["gama=0.9"]), "unknown key `gama`; did you mean `gamma`?");
+        let task = error(&["task=simple_sprad"]);
+        assert!(task.contains("`task`: simple_sprad (did you mean `simple_spread`?"), "{task}");
+        let algorithm = error(&["algorithm=qmixx"]);
+        assert!(algorithm.contains("must be one of `cg_cmarl`, `iql`"), "{algorithm}");
+        assert!(algorithm.contains("did you mean `qmix`?"), "{algorithm}");
+        assert!(error(&["preset=papr"]).contains("did you mean `paper`?"));
+        assert!(error(&["algorithm=iql", "preset=paper"]).contains("iql has the preset `default`"));
     }
 
     #[test]
     fn a_value_of_the_wrong_kind_names_key_and_value() {
-        let error = resolve(&["gamma=often"]).unwrap_err().to_string();
-        assert!(error.contains("`gamma`: often (must be a float"), "{error}");
-        assert!(resolve(&["agents=three"]).unwrap_err().to_string().contains("agents"));
+        let text = error(&["gamma=often"]);
+        assert!(text.contains("`gamma`: often (must be a number, such as"), "{text}");
+        assert!(error(&["agents=three"]).contains("agents"));
     }
 
     #[test]
     fn a_resolved_configuration_survives_its_file() {
-        for (_, preset) in Preset::NAMES {
+        for preset in ["default", "two_head", "paper"] {
             for agents in [2, 3, 4, 6, 10] {
-                let config = preset.config(agents);
+                let words = [format!("preset={preset}"), format!("agents={agents}")];
+                let config = resolve(&words.each_ref().map(String::as_str)).unwrap();
                 assert_eq!(Config::parse(&config.to_toml()).unwrap(), config);
             }
         }
@@ -312,19 +334,25 @@ mod tests {
 
     #[test]
     fn only_the_chosen_algorithm_is_written_and_set() {
-        for (name, algorithm) in Algorithm::NAMES {
+        for name in algorithm::names() {
             let config = resolve(&[&format!("algorithm={name}"), "gamma=0.5"]).unwrap();
-            assert_eq!(config.algorithm, algorithm);
+            assert_eq!(config.algorithm, name);
             let text = config.to_toml();
             assert_eq!(Config::parse(&text).unwrap(), config, "{name}");
-            for (other, _) in Algorithm::NAMES {
-                assert_eq!(text.contains(&format!("\n[{other}.")), other == name, "{other}");
+            for other in algorithm::names() {
+                let there = ["]", "."].iter().any(|end| text.contains(&format!("\n[{other}{end}")));
+                assert_eq!(there, other == name, "{other} in a file of {name}: {text}");
             }
         }
-        let error = resolve(&["algorithm=iql", "preset=paper"]).unwrap_err().to_string();
-        assert!(error.contains("presets are for cg_cmarl"), "{error}");
-        let error = resolve(&["algorithm=dqn"]).unwrap_err().to_string();
-        assert!(error.contains("must be one of `cg_cmarl`, `iql`"), "{error}");
+    }
+
+    #[test]
+    fn the_task_and_the_algorithm_of_a_run_stay() {
+        let config = resolve(&[]).unwrap();
+        let with = |key: &str, value: &str| config.with(&[(key.into(), value.into())]);
+        assert!(with("algorithm", "iql").unwrap_err().to_string().contains("one of cg_cmarl"));
+        assert!(with("task", "chess").unwrap_err().to_string().contains("one of simple_spread"));
+        assert_eq!(with("task", "simple_spread").unwrap(), config);
     }
 
     #[test]
@@ -336,12 +364,12 @@ mod tests {
 
     #[test]
     fn the_paper_preset_is_its_table() {
-        let config = Preset::Paper.config(3);
-        let learning = &config.cg_cmarl.learning;
+        let options = own(&resolve(&["preset=paper"]).unwrap());
+        let learning = &options.learning;
         assert_eq!((learning.gamma, learning.polyak_tau), (0.99, 0.005));
         assert_eq!((learning.target_interval, learning.batch_size), (200, 64));
         assert_eq!((learning.buffer_size, learning.lr), (100_000, 1e-3));
-        assert_eq!(config.cg_cmarl.exploration.at(50_000), 0.475);
-        assert!(!config.cg_cmarl.network.multiplier_input);
+        assert_eq!(options.exploration.at(50_000), 0.475);
+        assert!(!options.network.multiplier_input);
     }
 }

@@ -1,0 +1,65 @@
+//! What a configuration asks of the machine, estimated and refused by name before any work is done.
+
+use super::Config;
+use crate::{
+    algorithm::Need,
+    environment::Spec,
+    error::{Error, Result},
+};
+
+/// Bytes of a gibibyte.
+const GIB: f64 = 1_073_741_824.0;
+/// Bytes that one environment takes beside its numbers: buffers, random streams.
+const ENVIRONMENT: f64 = 4096.0;
+/// Most threads that are accepted.
+pub const MAX_THREADS: usize = 1024;
+
+/// Refuses a configuration that cannot work or does not fit; builds one environment to know its sizes.
+pub fn check(config: &Config) -> Result<Spec> {
+    config.training.check()?;
+    let spec = config.scenario()?.spec()?;
+    config.evaluation.check(&spec)?;
+    check_memory(config, &spec)?;
+    Ok(spec)
+}
+
+/// Names the setting that asks for most where everything together is more than allowed.
+fn check_memory(config: &Config, spec: &Spec) -> Result<()> {
+    let n_environments = config.training.environments;
+    let mut needs = config.algorithm()?.memory(&config.options, spec, n_environments)?;
+    let state = spec.state_width as f64 * 8.0 + (spec.n_agents() as f64).powi(2) * 12.0;
+    let environments = n_environments as f64 * (ENVIRONMENT + state);
+    needs.push(Need { key: "environments", bytes: environments });
+    let total: f64 = needs.iter().map(|need| need.bytes).sum();
+    let limit = config.training.memory_limit;
+    if total <= limit * GIB {
+        return Ok(());
+    }
+    needs.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    let key = needs.first().map_or("memory_limit", |need| need.key);
+    let share = |need: &Need| format!("{} {:.1}", need.key, need.bytes / GIB);
+    let shares: Vec<_> = needs.iter().filter(|n| n.bytes > 0.01 * total).map(share).collect();
+    let reason = format!(
+        "training {} agents would need about {:.1} GiB ({}), more than memory_limit={limit}",
+        spec.n_agents(),
+        total / GIB,
+        shares.join(", ")
+    );
+    Err(Error::setting(key, shown(config, key, spec), reason))
+}
+
+/// The value of a setting, wherever it stands.
+fn shown(config: &Config, key: &str, spec: &Spec) -> String {
+    fn find(table: &toml::Table, key: &str) -> Option<String> {
+        table.iter().find_map(|(name, value)| match value {
+            value if name == key => Some(value.to_string()),
+            toml::Value::Table(inner) => find(inner, key),
+            _ => None,
+        })
+    }
+    match key {
+        "agents" => spec.n_agents().to_string(),
+        "environments" => config.training.environments.to_string(),
+        _ => find(&config.options, key).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,46 @@
+//! The names of a run's files: nobody else spells them.
+
+/// The resolved configuration.
+pub const CONFIG: &str = "config.toml";
+/// Program, seed, machine, environment card.
+pub const MANIFEST: &str = "manifest.json";
+/// One JSON object per line.
+pub const METRICS: &str = "metrics.jsonl";
+/// The same numbers for TensorBoard.
+pub const EVENTS: &str = "events.out.tfevents.cgcmarl";
+/// The folder of everything that is needed to go on.
+pub const CHECKPOINTS: &str = "checkpoints";
+/// Inside that folder: the name of the newest checkpoint.
+pub const LATEST: &str = "latest";
+/// What playing needs.
+pub const MODEL: &str = "model.safetensors";
+/// The metrics as a table.
+pub const CURVES_CSV: &str = "curves.csv";
+/// The metrics as a drawing.
+pub const CURVES_SVG: &str = "curves.svg";
+/// The metrics as a picture.
+pub const CURVES_PNG: &str = "curves.png";
+/// Every operating point of the last sweep.
+pub const FRONT_JSON: &str = "front.json";
+/// The same as a table.
+pub const FRONT_CSV: &str = "front.csv";
+/// The same as a drawing.
+pub const FRONT_SVG: &str = "front.svg";
+/// The same as a picture.
+pub const FRONT_PNG: &str = "front.png";
+/// The multiplier that keeps a limit, with its evidence.
+pub const CHOICE: &str = "choice.json";
+/// Where the errors of the trained model come from.
+pub const ERROR_BUDGET: &str = "error_budget.json";
+/// How long a reproduction has trained the run.
+pub const TRAINING_SECONDS: &str = "training_seconds.json";
+
+/// The name of a checkpoint after some environment steps; names sort as their steps do.
+pub fn checkpoint(step: u64) -> String {
+    format!("step_{step:012}.safetensors")
+}
+
+/// Whether a name is that of a checkpoint.
+pub fn is_checkpoint(name: &str) -> bool {
+    name.starts_with("step_") && name.ends_with(".safetensors")
+}

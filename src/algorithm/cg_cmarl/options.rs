@@ -251,7 +251,7 @@ pub(super) fn to_the_letter() -> Table {
         lr = 1e-3
         lr_final_share = 1.0
         batch_size = 64
-        buffer_size = 100000
+        buffer_size = 100_000
         learning_starts = 64
         steps_per_update = 1.0
         polyak_tau = 0.005
@@ -265,7 +265,7 @@ pub(super) fn to_the_letter() -> Table {
         [cg_cmarl.exploration]
         start = 0.9
         end = 0.05
-        steps = 100000
+        steps = 100_000
 
         [cg_cmarl.multipliers]
         mode = "learned"

@@ -32,7 +32,7 @@ impl RegionViews {
         let spec = view.spec();
         let orders = 1 + usize::from(averaging.orders && spec.region_size == 2);
         let n_symmetries = averaging.symmetries.min(view.n_symmetries()).max(1);
-        let sizes = if n_symmetries > 1 { 1..=spec.region_size } else { 1..=0 };
+        let sizes = 1..if n_symmetries > 1 { spec.region_size + 1 } else { 1 };
         let transformed_entries = (0..n_symmetries)
             .map(|symmetry| sizes.clone().map(|size| entries(view, symmetry, size)).collect())
             .collect();

@@ -378,9 +378,8 @@ fn a_batch_counts_the_regions_that_are_there() {
 
 /// Options with which small games are learned in little time.
 fn quick(random_actions: f32) -> CgCmarlOptions {
-    let mut options = CgCmarlOptions::default();
-    options.network =
-        NetworkOptions { hidden: vec![32], head: HeadKind::Free, multiplier_input: true };
+    let network = NetworkOptions { hidden: vec![32], head: HeadKind::Free, multiplier_input: true };
+    let mut options = CgCmarlOptions { network, ..CgCmarlOptions::default() };
     options.learning.lr = 3e-3;
     options.learning.batch_size = 48;
     options.learning.learning_starts = 64;

@@ -36,7 +36,7 @@ pub struct PpoOptions {
     pub minibatches: usize,
     /// Longer gradients are clipped to this length.
     pub max_grad_norm: f32,
-    /// Share of a round in the running mean and spread of the returns.
+    /// Share of a round in the running mean and standard deviation of the returns.
     pub value_rate: f32,
     /// What an agent pays for one unit of a constraint's cost, by the constraint's name.
     pub penalty: BTreeMap<String, f32>,
@@ -116,17 +116,17 @@ pub(super) fn gae(
     }
 }
 
-/// Shifts and scales the numbers at some places to mean zero and spread one.
+/// Brings the numbers at some places to mean zero and standard deviation one.
 pub(super) fn normalise(values: &mut [f32], places: &[usize]) {
     let kept = || places.iter().map(|&place| f64::from(values[place]));
-    let (mean, spread) = moments(kept);
-    let scale = 1.0 / (spread + 1e-8);
+    let (mean, deviation) = moments(kept);
+    let scale = 1.0 / (deviation + 1e-8);
     for &place in places {
         values[place] = ((f64::from(values[place]) - mean) * scale) as f32;
     }
 }
 
-/// Mean and spread.
+/// Mean and standard deviation.
 fn moments<I: ExactSizeIterator<Item = f64>>(values: impl Fn() -> I) -> (f64, f64) {
     let n = values().len().max(1) as f64;
     let mean = values().sum::<f64>() / n;
@@ -151,8 +151,8 @@ pub(super) fn diverged(step: u64, report: &[(String, f32)]) -> Option<Error> {
 pub(super) fn log_softmax(logits: &mut [f32]) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
-    let shift = largest + sum.ln();
-    logits.iter_mut().for_each(|logit| *logit -= shift);
+    let normaliser = largest + sum.ln();
+    logits.iter_mut().for_each(|logit| *logit -= normaliser);
 }
 
 /// Draws an action by its log-probability; never one whose probability is zero.
@@ -231,7 +231,7 @@ pub(super) fn value_loss(value: f32, target: f32) -> (f32, f32) {
     (error, 0.5 * error * error)
 }
 
-/// Running mean and spread of the returns, so that critics learn numbers of the order of one.
+/// Running mean and standard deviation of the returns, so that critics learn numbers of the order of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ValueScale {
     mean: f64,
@@ -242,14 +242,14 @@ pub(super) struct ValueScale {
 impl ValueScale {
     /// Takes the returns of a round into account, which stand at some places.
     pub(super) fn follow(&mut self, returns: &[f32], places: &[usize], rate: f32) {
-        let (mean, spread) = moments(|| places.iter().map(|&place| f64::from(returns[place])));
+        let (mean, deviation) = moments(|| places.iter().map(|&place| f64::from(returns[place])));
         let rate = f64::from(rate);
         self.mean += rate * (mean - self.mean);
-        self.square += rate * (spread * spread + mean * mean - self.square);
+        self.square += rate * (deviation * deviation + mean * mean - self.square);
         self.weight += rate * (1.0 - self.weight);
     }
 
-    /// Mean and spread; 0 and 1 before the first round.
+    /// Mean and standard deviation; 0 and 1 before the first round.
     pub(super) fn moments(&self) -> (f64, f64) {
         if self.weight == 0.0 {
             return (0.0, 1.0);
@@ -261,22 +261,22 @@ impl ValueScale {
 
     /// A return as the critic learns it.
     pub(super) fn standardise(&self, value: f32) -> f32 {
-        let (mean, spread) = self.moments();
-        ((f64::from(value) - mean) / spread) as f32
+        let (mean, deviation) = self.moments();
+        ((f64::from(value) - mean) / deviation) as f32
     }
 
     /// What the critic says, as a return.
     pub(super) fn restore(&self, value: f32) -> f32 {
-        let (mean, spread) = self.moments();
-        (mean + spread * f64::from(value)) as f32
+        let (mean, deviation) = self.moments();
+        (mean + deviation * f64::from(value)) as f32
     }
 
     /// PopArt: changes a last layer so that its outputs mean under `self` what they meant `before`.
     pub(super) fn preserve(&self, before: &Self, weight: &mut [f32], bias: &mut [f32]) {
-        let ((old_mean, old_spread), (mean, spread)) = (before.moments(), self.moments());
-        let ratio = old_spread / spread;
+        let ((old_mean, old_deviation), (mean, deviation)) = (before.moments(), self.moments());
+        let ratio = old_deviation / deviation;
         weight.iter_mut().for_each(|w| *w = (f64::from(*w) * ratio) as f32);
-        let moved = |b: f32| (f64::from(b) * old_spread + old_mean - mean) / spread;
+        let moved = |b: f32| (f64::from(b) * old_deviation + old_mean - mean) / deviation;
         bias.iter_mut().for_each(|b| *b = moved(*b) as f32);
     }
 }
@@ -344,8 +344,8 @@ mod tests {
     fn a_scale_is_unbiased_from_the_first_round_and_popart_preserves_values() {
         let mut scale = ValueScale::default();
         scale.follow(&[8.0, 99.0, 12.0], &[0, 2], 0.02);
-        let (mean, spread) = scale.moments();
-        assert!((mean - 10.0).abs() < 1e-9 && (spread - 2.0).abs() < 1e-9, "{mean} {spread}");
+        let (mean, deviation) = scale.moments();
+        assert!((mean - 10.0).abs() < 1e-9 && (deviation - 2.0).abs() < 1e-9, "{mean} {deviation}");
         let before = scale;
         scale.follow(&[-30.0, 50.0, 7.0], &[0, 1, 2], 0.5);
         let (mut weight, mut bias) = ([0.7], [-0.3]);

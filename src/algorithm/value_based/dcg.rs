@@ -314,9 +314,9 @@ mod tests {
 
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
-        let world = small_spread();
+        let spread = small_spread();
         for rank in [0, 2] {
-            assert_gradient(&mut Dcg::new(&options(rank), world.view().spec()), world.view());
+            assert_gradient(&mut Dcg::new(&options(rank), spread.view().spec()), spread.view());
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{
     rng::Rng,
 };
 
-/// Joint transitions drawn from a memory, each seen under a symmetry of the world.
+/// Joint transitions drawn from a memory, each seen under a symmetry of the task.
 #[derive(Clone, Debug, Default)]
 pub struct JointBatch {
     /// State rows before.
@@ -87,9 +87,9 @@ impl JointBatch {
                 rows.extend_from_slice(state);
                 view.transform_state(symmetry, &mut rows[start..]);
             }
-            let turned =
+            let transformed =
                 row.actions.iter().map(|&a| view.transform_action(symmetry, usize::from(a)));
-            actions.extend(turned);
+            actions.extend(transformed);
             rewards.extend_from_slice(row.outcome);
             discounts.push(if row.terminal { 0.0 } else { gamma });
         }

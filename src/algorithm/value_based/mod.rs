@@ -66,7 +66,7 @@ pub struct QLearningOptions {
     pub standardise_rewards: bool,
     /// Longer gradients are clipped to this length.
     pub max_grad_norm: f32,
-    /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
+    /// Whether a transition is learned from under a symmetry of the task, drawn anew each time.
     pub symmetries: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
     pub average_rate: f32,

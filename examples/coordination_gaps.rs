@@ -24,12 +24,12 @@ fn noise(seed: u64) -> impl FnMut() -> u64 {
 
 /// The best of 20 random joint actions, each improved agent by agent until none gains.
 fn coordinate_ascent(graph: &CoordinationGraph, tables: &FactorTables) -> f64 {
-    let mut draw = noise(11);
+    let mut sample = noise(11);
     let mut best = f64::NEG_INFINITY;
     let mut scores = Vec::new();
     for _ in 0..20 {
         let mut action: Vec<usize> =
-            tables.n_actions().iter().map(|&n| draw() as usize % n).collect();
+            tables.n_actions().iter().map(|&n| sample() as usize % n).collect();
         let mut gained = true;
         while gained {
             gained = false;
@@ -106,12 +106,12 @@ fn columns(row: &[f64; 6]) -> String {
 }
 
 fn five_thousand() {
-    let mut draw = noise(7);
-    let mut draw = || (draw() % 20_001) as f32 / 10_000.0 - 1.0;
-    let places: Vec<[f32; 2]> = (0..5000).map(|_| [draw(), draw()]).collect();
-    let graph = CoordinationGraph::k_nearest(&places, 3);
+    let mut random_bits = noise(7);
+    let mut sample = || (random_bits() % 20_001) as f32 / 10_000.0 - 1.0;
+    let positions: Vec<[f32; 2]> = (0..5000).map(|_| [sample(), sample()]).collect();
+    let graph = CoordinationGraph::k_nearest(&positions, 3);
     let mut tables = FactorTables::zeros(&graph, 25);
-    tables.regions_mut().iter_mut().for_each(|x| *x = draw());
+    tables.regions_mut().iter_mut().for_each(|x| *x = sample());
     let mut action = Vec::new();
     let mut plain = MaxSum::new(MaxSumOptions::default());
     let mut anytime = Anytime::new(AnytimeOptions::default());

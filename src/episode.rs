@@ -54,6 +54,20 @@ pub struct Summary {
     pub steps: u32,
 }
 
+impl Outcome {
+    /// The step's value of every reported metric, in the order of [`Spec::reported`].
+    pub fn reported(&self, spec: &Spec) -> Vec<f64> {
+        let mut values = self.metrics.clone();
+        values.push(f64::from(self.team_reward));
+        let (n_agents, n_constraints) = (spec.n_agents(), spec.n_constraints());
+        values.extend((0..n_constraints).map(|j| {
+            let paid = self.agent_costs[j..].iter().step_by(n_constraints);
+            paid.map(|cost| f64::from(*cost) / n_agents as f64).sum::<f64>()
+        }));
+        values
+    }
+}
+
 impl Summary {
     fn clear(&mut self, spec: &Spec) {
         self.steps = 0;
@@ -257,10 +271,23 @@ impl VectorEnvironment {
         &self.outcome
     }
 
-    /// Lets the first environment go on from a snapshot; its episode runs again.
-    pub fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
+    /// What the episode of one of the environments amounts to; sums are means once it is over.
+    pub fn summary(&self, slot: usize) -> &Summary {
+        &self.summaries[slot]
+    }
+
+    /// Lets the first environment alone go on from a snapshot, with the streams numbered `first`.
+    pub fn restore(&mut self, snapshot: &[f64], streams: EpisodeStreams) -> Result<()> {
         self.environments[0].restore(snapshot)?;
         self.environments[0].write_state(&mut self.states[..self.spec.state_width]);
+        let EpisodeStreams { streams, dynamics, act, first, .. } = streams;
+        self.slots.clear();
+        self.slots.push(0);
+        self.rngs.clear();
+        self.rngs.push(streams.rng(act, first));
+        self.dynamics.clear();
+        self.dynamics.push(streams.rng(dynamics, first));
+        self.summaries[0].clear(&self.spec);
         Ok(())
     }
 }

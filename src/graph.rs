@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_mirror_regions() {
+    fn memberships_mirror_regions() {
         let graph = CoordinationGraph::new(4, &[vec![2, 0], vec![1, 2, 3], vec![0]]).unwrap();
         assert_eq!(graph.region(1), [1, 2, 3]);
         assert_eq!(

@@ -29,6 +29,10 @@ pub enum Purpose {
     Dynamics = 9,
     /// What happens by chance inside evaluation episodes; index = episode.
     EvaluationDynamics = 10,
+    /// What happens by chance after a moment that is gone on from; index = episode and step.
+    PlaybackDynamics = 11,
+    /// What a controller draws after such a moment; index = episode and step.
+    PlaybackAction = 12,
     /// Start states on which a multiplier is certified; index = episode.
     Certificate = 20,
     /// What happens by chance inside the episodes of a certificate; index = episode.

@@ -6,7 +6,7 @@ use cgcmarl::coordination::{
     Anytime, AnytimeOptions, Batch, BatchItem, Coordination, Coordinator, Exact, ExactOptions,
     FactorTables, MaxSum, MaxSumOptions, agent_to_region, region_to_agent, upper_bound,
 };
-use cgcmarl::graph::{CoordinationGraph, JointAction};
+use cgcmarl::graph::{CoordinationGraph, JointAction, Membership};
 use factor_graphs::{instances, oracle};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -133,13 +133,13 @@ fn batches_on_threads_decide_the_same() {
     for threads in [false, true] {
         let mut batch = Batch::new(Anytime::new(AnytimeOptions::default()));
         let mut actions = vec![JointAction::new(); all.len()];
-        let mut decisions: Vec<BatchItem> = all
+        let mut items: Vec<BatchItem> = all
             .iter()
             .zip(&mut actions)
             .map(|(p, action)| BatchItem { graph: &p.graph, tables: &p.tables, action })
             .collect();
         let mut answers = Vec::new();
-        batch.coordinate(&mut decisions, threads, &mut answers);
+        batch.coordinate(&mut items, threads, &mut answers);
         results.push((answers, actions));
     }
     assert_eq!(results[0], results[1]);
@@ -183,17 +183,15 @@ fn five_thousand_agents_are_coordinated() {
 }
 
 /// One agent as an independent process: it knows its own utility, the tables of its regions and
-/// what its neighbours tell it. The first member of a region computes for the region.
+/// the messages of its neighbours. The first member of a region computes for the region.
 struct Actor {
     agent: usize,
     inbox: mpsc::Receiver<Mail>,
 }
 
 enum Mail {
-    /// What a member tells a region: round, region, slot, message.
-    Told(usize, usize, usize, Vec<f32>),
-    /// What a region answers a member: region, message.
-    Answer(usize, Vec<f32>),
+    ToRegion { round: usize, to: Membership, message: Vec<f32> },
+    ToAgent { region: usize, message: Vec<f32> },
 }
 
 /// Runs one actor for a number of rounds; returns the messages it received last, by region.
@@ -213,42 +211,46 @@ fn act(
     let silence = vec![0.0; tables.n_actions()[me]];
     let mut received: BTreeMap<usize, Vec<f32>> =
         memberships.iter().map(|membership| (membership.region, silence.clone())).collect();
-    let owned: Vec<usize> = memberships.iter().filter(|s| s.slot == 0).map(|s| s.region).collect();
     let mut sent: BTreeMap<(usize, usize), Vec<f32>> = BTreeMap::new();
-    for &region in &owned {
-        for (slot, n) in n_actions(region).into_iter().enumerate() {
-            sent.insert((region, slot), vec![0.0; n]);
+    for owned in memberships.iter().filter(|membership| membership.slot == 0) {
+        for (slot, n) in n_actions(owned.region).into_iter().enumerate() {
+            sent.insert((owned.region, slot), vec![0.0; n]);
         }
     }
-    let mut heard: BTreeMap<(usize, usize, usize), Vec<f32>> = BTreeMap::new();
+    let mut incoming: BTreeMap<(usize, usize, usize), Vec<f32>> = BTreeMap::new();
     for round in 0..rounds {
-        for membership in memberships {
-            let others = received.iter().filter(|(region, _)| **region != membership.region);
-            let mut told = Vec::new();
-            agent_to_region(tables.agent(me), others.map(|(_, m)| m.as_slice()), &mut told);
-            let owner = graph.region(membership.region)[0];
-            outboxes[owner]
-                .send(Mail::Told(round, membership.region, membership.slot, told))
-                .expect("open");
+        for &to in memberships {
+            let others = received.iter().filter(|(region, _)| **region != to.region);
+            let mut message = Vec::new();
+            agent_to_region(tables.agent(me), others.map(|(_, m)| m.as_slice()), &mut message);
+            let owner = graph.region(to.region)[0];
+            outboxes[owner].send(Mail::ToRegion { round, to, message }).expect("open");
         }
         let mut answers = Vec::new();
         while answers.len() < memberships.len() {
             match actor.inbox.recv().expect("open") {
-                Mail::Answer(region, message) => answers.push((region, message)),
+                Mail::ToAgent { region, message } => answers.push((region, message)),
                 // A neighbour may be a round ahead: its message waits for the others.
-                Mail::Told(round, region, slot, message) => {
-                    heard.insert((round, region, slot), message);
-                    let told: Vec<&[f32]> = (0..graph.region(region).len())
-                        .filter_map(|slot| heard.get(&(round, region, slot)).map(Vec::as_slice))
+                Mail::ToRegion { round, to: Membership { region, slot }, message } => {
+                    incoming.insert((round, region, slot), message);
+                    let messages: Vec<&[f32]> = (0..graph.region(region).len())
+                        .filter_map(|slot| incoming.get(&(round, region, slot)).map(Vec::as_slice))
                         .collect();
-                    if told.len() < graph.region(region).len() {
+                    if messages.len() < graph.region(region).len() {
                         continue;
                     }
                     for (slot, &member) in graph.region(region).iter().enumerate() {
                         let message = sent.get_mut(&(region, slot)).expect("owned");
                         let table = tables.region(region);
-                        region_to_agent(table, &n_actions(region), slot, &told, damping, message);
-                        let answer = Mail::Answer(region, message.clone());
+                        region_to_agent(
+                            table,
+                            &n_actions(region),
+                            slot,
+                            &messages,
+                            damping,
+                            message,
+                        );
+                        let answer = Mail::ToAgent { region, message: message.clone() };
                         outboxes[member].send(answer).expect("open");
                     }
                 }

@@ -10,9 +10,9 @@ use cgcmarl::graph::{CoordinationGraph, JointAction};
 use factor_graphs::cases::{Case, cases, long_cases, small_cases, trees};
 use proptest::prelude::*;
 
-type Decision = (CoordinationGraph, FactorTables);
+type GraphAndTables = (CoordinationGraph, FactorTables);
 
-fn run(mut solver: impl Coordinator, problem: &Decision) -> (Coordination, JointAction) {
+fn run(mut solver: impl Coordinator, problem: &GraphAndTables) -> (Coordination, JointAction) {
     let mut action = Vec::new();
     (solver.coordinate(&problem.0, &problem.1, &mut action), action)
 }
@@ -35,7 +35,7 @@ fn close(x: f64, y: f64) -> bool {
 }
 
 /// Payoffs rounded to multiples of 2^-10, so that no sum of a few is rounded.
-fn dyadic((graph, mut tables): Decision) -> Decision {
+fn dyadic((graph, mut tables): GraphAndTables) -> GraphAndTables {
     let round = |x: &mut f32| *x = (*x * 1024.0).round() / 1024.0;
     tables.regions_mut().iter_mut().for_each(round);
     (0..graph.n_agents()).for_each(|agent| tables.agent_mut(agent).iter_mut().for_each(round));
@@ -43,7 +43,7 @@ fn dyadic((graph, mut tables): Decision) -> Decision {
 }
 
 /// Adds a constant to each agent's utilities and to each region's payoffs; returns their sum.
-fn shift((graph, tables): &mut Decision, constants: &[i8]) -> f64 {
+fn add_constants((graph, tables): &mut GraphAndTables, constants: &[i8]) -> f64 {
     let mut constants = constants.iter().copied().cycle();
     let mut sum = 0.0;
     for agent in 0..graph.n_agents() {
@@ -60,7 +60,7 @@ fn shift((graph, tables): &mut Decision, constants: &[i8]) -> f64 {
 }
 
 /// The same problem where agent `i` is called `names[i]`.
-fn renamed(case: &Case, (_, tables): &Decision, names: &[usize]) -> Decision {
+fn renamed(case: &Case, (_, tables): &GraphAndTables, names: &[usize]) -> GraphAndTables {
     let mut n_actions = vec![0; names.len()];
     names.iter().zip(&case.n_actions).for_each(|(&name, &n)| n_actions[name] = n);
     let regions: Vec<Vec<usize>> =
@@ -102,7 +102,10 @@ fn max_sum_follows_names(case: &Case, names: &[usize]) {
 }
 
 /// A problem without the masked actions, and the actions that are left.
-fn without_masked(case: &Case, (graph, tables): &Decision) -> (Decision, Vec<Vec<usize>>) {
+fn without_masked(
+    case: &Case,
+    (graph, tables): &GraphAndTables,
+) -> (GraphAndTables, Vec<Vec<usize>>) {
     let left: Vec<Vec<usize>> = (0..graph.n_agents())
         .map(|agent| {
             let row = tables.agent(agent).iter().enumerate();
@@ -141,21 +144,21 @@ proptest! {
         constants in proptest::collection::vec(-4_i8..=4, 1..12),
     ) {
         let problem = dyadic(case.build());
-        let mut shifted = problem.clone();
-        let shift = shift(&mut shifted, &constants);
+        let mut raised = problem.clone();
+        let constant = add_constants(&mut raised, &constants);
         let (plain, action) = run(undamped(), &problem);
-        let (other, other_action) = run(undamped(), &shifted);
+        let (other, other_action) = run(undamped(), &raised);
         prop_assert_eq!(&action, &other_action, "max_sum");
-        prop_assert_eq!(plain.value + shift, other.value);
+        prop_assert_eq!(plain.value + constant, other.value);
         prop_assert_eq!(plain.residual, other.residual);
         let (best, action) = run(undamped_anytime(), &problem);
-        let (other, other_action) = run(undamped_anytime(), &shifted);
+        let (other, other_action) = run(undamped_anytime(), &raised);
         prop_assert_eq!(&action, &other_action, "anytime");
-        prop_assert_eq!(best.value + shift, other.value);
+        prop_assert_eq!(best.value + constant, other.value);
         if case.n_actions.iter().all(|&n| n < 16) {
-            let (value, other) = (run(exact(), &problem).0.value, run(exact(), &shifted).0.value);
-            prop_assert!(close(value + shift, other), "exact: {} {} {}", value, shift, other);
-            let bound = upper_bound(&shifted.0, &shifted.1, 5, f64::NEG_INFINITY);
+            let (value, other) = (run(exact(), &problem).0.value, run(exact(), &raised).0.value);
+            prop_assert!(close(value + constant, other), "exact: {} {} {}", value, constant, other);
+            let bound = upper_bound(&raised.0, &raised.1, 5, f64::NEG_INFINITY);
             prop_assert!(bound >= other, "bound {} and {}", bound, other);
         }
     }
@@ -189,7 +192,7 @@ proptest! {
         prop_assert!(plain <= best && best <= value + 1e-5, "{} {} {}", plain, best, value);
     }
 
-    /// Small problems are enumerated; payoffs that were drawn have one best answer.
+    /// Small problems are enumerated; random payoffs have one best answer.
     #[test]
     fn anytime_follows_other_names_on_small_problems((case, names) in with_names(small_cases())) {
         let problem = case.build();
@@ -269,8 +272,8 @@ proptest! {
     fn ten_agents_stay_finite_for_a_thousand_rounds(seed in any::<u64>(), scale in 0.1_f32..1e4) {
         let graph = CoordinationGraph::complete(10);
         let mut tables = FactorTables::zeros(&graph, 25);
-        let mut draw = factor_graphs::noise(seed);
-        tables.regions_mut().iter_mut().for_each(|x| *x = scale * draw());
+        let mut sample = factor_graphs::noise(seed);
+        tables.regions_mut().iter_mut().for_each(|x| *x = scale * sample());
         let options = MaxSumOptions { msg_iterations: 1000, ..MaxSumOptions::default() };
         let mut solver = MaxSum::new(options);
         let answer = solver.coordinate(&graph, &tables, &mut Vec::new());

@@ -1,4 +1,4 @@
-//! Acting allocates nothing once the buffers have grown.
+//! Acting allocates nothing once the buffers are large enough.
 #![expect(unsafe_code, reason = "a counting allocator implements an unsafe trait")]
 
 mod factor_graphs;

@@ -30,7 +30,7 @@ window.cgcmarl = window.cgcmarl || {};
     return found;
   }
 
-  function shorten(number) {
+  function compact(number) {
     if (number === 0) return "0";
     if (Math.abs(number) >= 1e6) return `${+(number / 1e6).toPrecision(3)} M`;
     if (Math.abs(number) >= 1e3) return `${+(number / 1e3).toPrecision(3)} k`;
@@ -246,9 +246,9 @@ window.cgcmarl = window.cgcmarl || {};
     const y = (value) => box.height - box.bottom - ((value - low) / (high - low)) * (box.height - box.top - box.bottom);
     for (const tick of ticks(low, high, 4)) {
       make("line", { class: "grid", x1: box.left, x2: box.width - box.right, y1: y(tick), y2: y(tick) }, svg);
-      write(svg, shorten(tick), { x: box.left - 6, y: y(tick) + 4, "text-anchor": "end" });
+      write(svg, compact(tick), { x: box.left - 6, y: y(tick) + 4, "text-anchor": "end" });
     }
-    for (const tick of ticks(0, last, 4)) write(svg, shorten(tick), { x: x(tick), y: box.height - box.bottom + 16, "text-anchor": "middle" });
+    for (const tick of ticks(0, last, 4)) write(svg, compact(tick), { x: x(tick), y: box.height - box.bottom + 16, "text-anchor": "middle" });
     make("path", { class: "frame", d: `M${box.left},${box.top}V${y(low)}H${box.width - box.right}` }, svg);
     let legend = box.left;
     panel.curves.forEach((curve, index) => {
@@ -259,9 +259,9 @@ window.cgcmarl = window.cgcmarl || {};
       label.style.fill = INKS[index % INKS.length];
       legend += 14 + name.length * 7.1;
     });
-    const ends = panel.curves.map((curve) => `${curve.name} ends at ${shorten(curve.points.at(-1)[1])}`);
-    svg.setAttribute("aria-label", `${panel.title} over ${shorten(last)} environment steps: ${ends.join(", ")}`);
+    const ends = panel.curves.map((curve) => `${curve.name} ends at ${compact(curve.points.at(-1)[1])}`);
+    svg.setAttribute("aria-label", `${panel.title} over ${compact(last)} environment steps: ${ends.join(", ")}`);
   }
 
-  Object.assign(window.cgcmarl, { drawFront, drawCurves, along, percent, rate, shorten });
+  Object.assign(window.cgcmarl, { drawFront, drawCurves, along, percent, rate, compact });
 })();

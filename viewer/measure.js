@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const EPISODES = 200;
+  const AT_ONCE = 25;
   const SETTLE = 350;
 
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
@@ -16,10 +17,13 @@
 
   /** Waits until the slider rests, then measures until enough episodes are in or it moves again. */
   class Meter {
-    constructor(ask, show) { Object.assign(this, { ask, show, turn: 0 }); }
+    constructor(ask, show) { Object.assign(this, { ask, show, turn: 0, asked: new AbortController() }); }
 
     restart() {
       const turn = ++this.turn;
+      // The server stops computing what nobody wants to know any more.
+      this.asked.abort();
+      this.asked = new AbortController();
       this.show(null);
       setTimeout(() => { if (turn === this.turn) this.run(turn).catch(() => {}); }, SETTLE);
     }
@@ -27,7 +31,8 @@
     async run(turn) {
       const scores = [];
       while (scores.length < EPISODES && turn === this.turn) {
-        const answer = await this.ask(scores.length);
+        const episodes = Math.min(AT_ONCE, EPISODES - scores.length);
+        const answer = await this.ask(scores.length, episodes, this.asked.signal);
         if (turn !== this.turn) return;
         if (answer === null) { await new Promise((done) => setTimeout(done, 300)); continue; }
         scores.push(...answer.episodes);

@@ -1,13 +1,13 @@
 // The report: everything about one run, from the data that the page carries with it.
 "use strict";
 (() => {
-  const { draw, between, drawFront, drawCurves, percent, rate, shorten } = window.cgcmarl;
+  const { draw, between, drawFront, drawCurves, percent, rate, compact } = window.cgcmarl;
   const find = (name) => document.getElementById(name);
   const data = JSON.parse(find("data").textContent);
   const STEP = 140;
   const REST = 1400;
 
-  const players = [];
+  const animations = [];
   let playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   let begun = performance.now();
   let stopped = null;
@@ -25,21 +25,21 @@
   }
 
   /** Draws a trace at a moment; all its trails where the moment is the end. */
-  function paint(player, moment) {
-    const { frames, landmarks } = player.trace;
+  function paint(animation, moment) {
+    const { frames, landmarks } = animation.trace;
     const last = frames.length - 1;
     const step = Math.min(last, Math.floor(moment));
     const now = frames[step];
     const positions = step < last ? between(now, frames[step + 1], moment - step) : now;
     const trails = positions.map((place, agent) => [...frames.slice(0, step + 1).map((frame) => frame[agent]), place]);
-    draw(player.canvas, { positions, landmarks, radius: data.radius, trails });
+    draw(animation.canvas, { positions, landmarks, radius: data.radius, trails });
   }
 
   function animate(time) {
     requestAnimationFrame(animate);
     const horizon = data.horizon;
     const clock = stopped ?? (Math.max(0, time - begun) % (horizon * STEP + REST)) / STEP;
-    players.forEach((player) => { if (player.trace) paint(player, Math.min(horizon, clock)); });
+    animations.forEach((animation) => { if (animation.trace) paint(animation, Math.min(horizon, clock)); });
   }
 
   function setPlaying(play) {
@@ -56,11 +56,11 @@
     return `${Math.round(each.coverage * n)} of ${n} landmarks covered at the end, ${total} colliding pair${total === 1 ? "" : "s"} in ${data.horizon} steps`;
   }
 
-  function setTrace(player, label, episode) {
-    player.trace = trace(label, episode);
-    if (!player.trace) return;
-    player.note.textContent = describe(player.trace);
-    player.canvas.setAttribute("aria-label", `Episode at ${label}: ${describe(player.trace)}`);
+  function setTrace(animation, label, episode) {
+    animation.trace = trace(label, episode);
+    if (!animation.trace) return;
+    animation.note.textContent = describe(animation.trace);
+    animation.canvas.setAttribute("aria-label", `Episode at ${label}: ${describe(animation.trace)}`);
   }
 
   function showSide() {
@@ -74,13 +74,13 @@
       const point = data.front && data.front.points.find((each) => each.label === label);
       if (point) title.textContent += `: ${percent(point.coverage["0.1"])} at ${rate(point.collisions_per_step)} collisions per step`;
       const canvas = element("canvas", null, figure);
-      canvas.className = "arena";
+      canvas.className = "screen";
       canvas.setAttribute("role", "img");
-      const player = { canvas, label, note: element("figcaption", null, figure) };
-      players.push(player);
-      return player;
+      const animation = { canvas, label, note: element("figcaption", null, figure) };
+      animations.push(animation);
+      return animation;
     });
-    const show = () => side.forEach((player) => setTrace(player, player.label, Number(chooser.value)));
+    const show = () => side.forEach((animation) => setTrace(animation, animation.label, Number(chooser.value)));
     chooser.addEventListener("change", () => { show(); setPlaying(true); });
     show();
     find("play").addEventListener("click", () => setPlaying(!playing));
@@ -88,12 +88,12 @@
 
   function showFront() {
     if (!data.front) { find("front-card").hidden = find("table-card").hidden = true; return; }
-    const player = { canvas: find("picked"), note: find("picked-note") };
-    players.push(player);
+    const animation = { canvas: find("picked"), note: find("picked-note") };
+    animations.push(animation);
     let chart = null;
     const pick = (score) => {
       find("picked-title").textContent = `An episode at ${score.label}`;
-      setTrace(player, score.label, Number(find("episode").value));
+      setTrace(animation, score.label, Number(find("episode").value));
       chart.pick(score.label);
       begun = performance.now();
     };
@@ -147,7 +147,7 @@
     document.title = find("title").textContent;
     find("subtitle").textContent = data.name;
     find("summary").textContent = "The team was trained once. The multiplier λ weighs the constraints against the task and is chosen afterwards: at 0 only the landmarks count, at 10 keeping apart comes first.";
-    const numbers = [[shorten(data.steps), "steps of training"]];
+    const numbers = [[compact(data.steps), "steps of training"]];
     if (data.front) {
       const points = data.front.points;
       const best = points.reduce((a, b) => (b.coverage["0.1"] > a.coverage["0.1"] ? b : a));
@@ -224,6 +224,6 @@
   showFacts();
   setPlaying(playing);
   // On paper an episode is its end, with the way that led there.
-  window.addEventListener("beforeprint", () => { players.forEach((player) => player.trace && paint(player, data.horizon)); });
+  window.addEventListener("beforeprint", () => { animations.forEach((animation) => animation.trace && paint(animation, data.horizon)); });
   requestAnimationFrame(animate);
 })();

@@ -1,7 +1,7 @@
-// The live page: connects controls, arenas, charts and the server.
+// The live page: connects controls, screens, charts and the server.
 "use strict";
 (() => {
-  const { Stage, Theatre, Meter, drawFront, drawCurves, percent, rate, shorten } = window.cgcmarl;
+  const { Screen, Playback, Meter, drawFront, drawCurves, percent, rate, compact } = window.cgcmarl;
   const find = (name) => document.getElementById(name);
   const POLL = 1500;
 
@@ -10,12 +10,12 @@
   let episode = 0;
   // The world that is played; the fields may already ask for another.
   let world = null;
-  let theatre = null;
+  let playback = null;
   let meter = null;
 
-  async function request(path, message) {
+  async function request(path, message, signal) {
     const options = message === undefined ? { cache: "no-cache" } : {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(message),
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(message), signal,
     };
     const answer = await fetch(path, options);
     const data = await answer.json();
@@ -55,21 +55,21 @@
   }
 
   function showNow(speak) {
-    const [stage] = theatre.stages;
-    if (!stage.now) return;
-    const [done, all] = theatre.coverage(stage);
-    find("now-step").textContent = `${theatre.step} / ${theatre.horizon}`;
+    const [screen] = playback.screens;
+    if (!screen.now) return;
+    const [done, all] = playback.coverage(screen);
+    find("now-step").textContent = `${playback.step} / ${playback.horizon}`;
     find("now-coverage").textContent = `${done} of ${all}`;
-    find("now-collisions").textContent = String(stage.collisions);
-    const time = theatre.decisionTime();
+    find("now-collisions").textContent = String(screen.collisions);
+    const time = playback.decisionTime();
     find("now-decision").textContent = time === null ? "–" : `${time.toFixed(2)} ms`;
-    for (const each of theatre.stages) {
-      const [n, of] = theatre.coverage(each);
-      find(`tally-${each.seat}`).textContent = `${n}/${of} covered · ${each.collisions} collision${each.collisions === 1 ? "" : "s"}`;
+    for (const each of playback.screens) {
+      const [n, of] = playback.coverage(each);
+      find(`tally-${each.side}`).textContent = `${n}/${of} covered · ${each.collisions} collision${each.collisions === 1 ? "" : "s"}`;
     }
-    find("play").textContent = theatre.playing ? "Pause" : "Play";
-    find("play").setAttribute("aria-pressed", String(theatre.playing));
-    if (speak) say(`Step ${theatre.step} of ${theatre.horizon}: ${done} of ${all} landmarks covered, ${stage.collisions} collisions so far.`);
+    find("play").textContent = playback.playing ? "Pause" : "Play";
+    find("play").setAttribute("aria-pressed", String(playback.playing));
+    if (speak) say(`Step ${playback.step} of ${playback.horizon}: ${done} of ${all} landmarks covered, ${screen.collisions} collisions so far.`);
   }
 
   async function begin() {
@@ -79,7 +79,7 @@
       const changed = JSON.stringify(asked) !== JSON.stringify(world);
       world = asked;
       complain(null);
-      theatre.begin(start);
+      playback.begin(start);
       if (changed) meter.restart();
     } catch (error) {
       complain(error);
@@ -140,8 +140,8 @@
     find("title").textContent = `Simple Spread, trained with ${run.agents} agents`;
     find("subtitle").textContent = run.name;
     find("training").textContent = training
-      ? `in training: step ${shorten(run.steps)} of ${shorten(run.total_steps)}`
-      : `trained for ${shorten(run.total_steps)} steps`;
+      ? `in training: step ${compact(run.steps)} of ${compact(run.total_steps)}`
+      : `trained for ${compact(run.total_steps)} steps`;
     find("training").classList.toggle("live", training);
     find("agents").disabled = !run.any_team;
     find("agents").title = run.any_team ? "" : "this model plays in teams of its own size only";
@@ -156,7 +156,7 @@
         const newModel = fresh.steps !== run.steps;
         run = fresh;
         showRun();
-        if (newModel) { theatre.invalidate(); meter.restart(); }
+        if (newModel) { playback.invalidate(); meter.restart(); }
       }
       if (!find("error").hidden && find("error").textContent.startsWith("The server")) complain(null);
     } catch (error) {
@@ -167,48 +167,48 @@
 
   function connectControls() {
     const on = (name, event, act) => find(name).addEventListener(event, act);
-    const toggle = () => (theatre.playing ? theatre.pause() : theatre.play());
-    const restart = () => { theatre.begin(theatre.start); };
+    const toggle = () => (playback.playing ? playback.pause() : playback.play());
+    const restart = () => { playback.begin(playback.start); };
     const next = () => { episode = (episode + 1) % 1000; begin(); };
     on("play", "click", toggle);
-    on("step", "click", () => theatre.stepOnce());
+    on("step", "click", () => playback.stepOnce());
     on("restart", "click", restart);
     on("next", "click", next);
-    on("multiplier", "input", () => { showMultiplier(); theatre.invalidate(); meter.restart(); });
+    on("multiplier", "input", () => { showMultiplier(); playback.invalidate(); meter.restart(); });
     on("speed", "input", () => {
-      theatre.speed = Number(find("speed").value);
-      find("speed").setAttribute("aria-valuetext", `${theatre.speed} steps per second`);
+      playback.speed = Number(find("speed").value);
+      find("speed").setAttribute("aria-valuetext", `${playback.speed} steps per second`);
     });
     for (const name of ["agents", "layout", "contact"]) on(name, "change", changeWorld);
-    for (const name of ["graph", "trails"]) on(name, "change", () => { theatre.options[name] = find(name).checked; });
+    for (const name of ["graph", "trails"]) on(name, "change", () => { playback.options[name] = find(name).checked; });
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, button")) return;
-      const act = { " ": toggle, s: () => theatre.stepOnce(), r: restart, n: next }[event.key];
+      const act = { " ": toggle, s: () => playback.stepOnce(), r: restart, n: next }[event.key];
       if (act) { event.preventDefault(); act(); }
     });
-    setInterval(() => { find("now-frames").textContent = theatre.framesPerSecond().toFixed(0); }, 500);
+    setInterval(() => { find("now-frames").textContent = playback.framesPerSecond().toFixed(0); }, 500);
   }
 
-  function setStage() {
-    const stages = [new Stage("run", find("arena-run"))];
+  function setScreens() {
+    const screens = [new Screen("run", find("screen-run"))];
     if (run.compare) {
-      stages.push(new Stage("compare", find("arena-compare")));
+      screens.push(new Screen("compare", find("screen-compare")));
       find("second").hidden = false;
       find("live").classList.add("two");
       find("name-compare").textContent = run.compare.name;
     }
-    const ask = (stage) => request("api/step", { policy: stage.seat, world, multiplier: multiplier(), situation: stage.now });
-    theatre = new Theatre(ask, stages, {
+    const ask = (screen) => request("api/step", { policy: screen.side, world, multiplier: multiplier(), situation: screen.now });
+    playback = new Playback(ask, screens, {
       say,
       changed: showNow,
       failed: complain,
       ended: () => showNow(true),
-      finished: () => { if (find("loop").checked) { episode = (episode + 1) % 1000; begin(); } else theatre.pause(); },
+      finished: () => { if (find("loop").checked) { episode = (episode + 1) % 1000; begin(); } else playback.pause(); },
     });
-    theatre.horizon = run.horizon;
-    const chunk = () => (world.agents > 5 ? 5 : 25);
-    meter = new Meter((first) => request("api/measure", { world, multiplier: multiplier(), first, episodes: chunk() })
-      .catch((error) => { if (error.status === 503) return null; throw error; }), showMeasured);
+    playback.horizon = run.horizon;
+    const measure = (first, episodes, signal) => request("api/measure", { world, multiplier: multiplier(), first, episodes }, signal)
+      .catch((error) => { if (error.status === 503) return null; throw error; });
+    meter = new Meter(measure, showMeasured);
   }
 
   async function open() {
@@ -218,13 +218,13 @@
     find("contact").checked = run.contact;
     if (run.chosen !== null) find("multiplier").value = sliderPlace(run.chosen);
     find("name-run").textContent = "trained policy";
-    setStage();
+    setScreens();
     connectControls();
     showRun();
     await begin();
-    if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) theatre.play();
+    if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) playback.play();
     setTimeout(poll, POLL);
-    window.cgcmarl.theatre = theatre;
+    window.cgcmarl.playback = playback;
     window.cgcmarl.request = request;
   }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// Who decides.
-enum Mind {
+enum Controller {
     /// A trained policy; the second coordinator repeats its messages to show them.
     Trained(Box<(CgCmarlPolicy, MaxSum)>),
     /// A trained baseline, with the one trade-off it was trained for.
@@ -27,7 +27,7 @@ enum Mind {
 /// One environment with one policy in it.
 pub(crate) struct Playback {
     environment: SimpleSpread,
-    mind: Mind,
+    controller: Controller,
     state: Vec<f32>,
     action: Vec<usize>,
     outcome: Outcome,
@@ -94,7 +94,7 @@ impl Playback {
         if !model.has_multipliers() {
             let mut points = model.operating_points(options, &[])?;
             let policy = points.remove(0).policy;
-            return Self::new(options, |_| Mind::Baseline(policy));
+            return Self::new(options, |_| Controller::Baseline(policy));
         }
         let learner = model.learner(options)?;
         let acting = &model.config.cg_cmarl.acting;
@@ -104,17 +104,17 @@ impl Playback {
             ..MaxSumOptions::default()
         });
         let policy = learner.policy(vec![0.0; options.constraints.len()]);
-        Self::new(options, |_| Mind::Trained(Box::new((policy, messages))))
+        Self::new(options, |_| Controller::Trained(Box::new((policy, messages))))
     }
 
     /// The oracle in an environment.
     pub(crate) fn oracle(options: &SimpleSpreadOptions) -> cgcmarl::error::Result<Self> {
-        Self::new(options, |environment| Mind::Oracle(Box::new(Oracle::new(environment))))
+        Self::new(options, |environment| Controller::Oracle(Box::new(Oracle::new(environment))))
     }
 
     fn new(
         options: &SimpleSpreadOptions,
-        mind: impl FnOnce(&SimpleSpread) -> Mind,
+        controller: impl FnOnce(&SimpleSpread) -> Controller,
     ) -> cgcmarl::error::Result<Self> {
         let environment = SimpleSpread::new(options)?;
         let spec = environment.view().spec();
@@ -122,7 +122,7 @@ impl Playback {
             state: vec![0.0; spec.state_width],
             action: vec![0; spec.n_agents],
             outcome: Outcome::default(),
-            mind: mind(&environment),
+            controller: controller(&environment),
             environment,
         })
     }
@@ -166,25 +166,25 @@ impl Playback {
 
     fn decide(&mut self, multiplier: f32) {
         self.environment.write_state(&mut self.state);
-        match &mut self.mind {
-            Mind::Trained(trained) => {
+        match &mut self.controller {
+            Controller::Trained(trained) => {
                 let policy = &mut trained.0;
                 policy.set_multiplier(multiplier);
                 policy.decide(self.environment.view(), &self.state, &mut self.action);
             }
-            Mind::Baseline(policy) => {
-                let scene = Scene { view: self.environment.view(), states: &self.state };
+            Controller::Baseline(policy) => {
+                let moment = Scene { view: self.environment.view(), states: &self.state };
                 // A trained policy draws nothing.
                 let mut rngs = [Streams::new(0).rng(Purpose::RandomPolicy, 0)];
-                policy.act(scene, &mut rngs, std::slice::from_mut(&mut self.action));
+                policy.act(moment, &mut rngs, std::slice::from_mut(&mut self.action));
             }
-            Mind::Oracle(oracle) => oracle.act(&self.state, &mut self.action),
+            Controller::Oracle(oracle) => oracle.act(&self.state, &mut self.action),
         }
     }
 
     /// What the regions said to the last decision: its tables once more, with the messages kept.
     fn edges(&mut self) -> Vec<Edge> {
-        let Mind::Trained(trained) = &mut self.mind else { return vec![] };
+        let Controller::Trained(trained) = &mut self.controller else { return vec![] };
         let (policy, messages) = trained.as_mut();
         let (graph, tables, _) =
             policy.decide(self.environment.view(), &self.state, &mut self.action);
@@ -194,18 +194,28 @@ impl Playback {
         graph.regions().zip(messages.strengths()).map(edge).collect()
     }
 
-    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step.
-    pub(crate) fn score(&mut self, start_seed: u64, episode: u64, multiplier: f32) -> (f64, f64) {
+    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step;
+    /// nothing when `goes_on`, asked before every step, says no.
+    pub(crate) fn score(
+        &mut self,
+        start_seed: u64,
+        episode: u64,
+        multiplier: f32,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Option<(f64, f64)> {
         self.reset(start_seed, episode);
         let horizon = self.environment.options().horizon;
         let mut collisions = 0;
         for _ in 0..horizon {
+            if !goes_on() {
+                return None;
+            }
             self.decide(multiplier);
             self.environment.step(&self.action, &mut self.outcome);
             collisions += self.outcome.metrics.collisions;
         }
         let coverage = f64::from(self.outcome.metrics.coverage[0]);
-        (coverage, f64::from(collisions) / horizon as f64)
+        Some((coverage, f64::from(collisions) / horizon as f64))
     }
 
     /// Radius of an agent.

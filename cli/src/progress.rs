@@ -11,16 +11,12 @@ const TEMPLATE: &str = "{bar:28} {percent:>3}%  {msg}";
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// How a training stands.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Status {
     /// Environment steps so far.
     pub(crate) step: u64,
-    /// Coverage within 0.1 of recent episodes, from 0 to 1.
-    pub(crate) coverage: f64,
-    /// Overlapping pairs per step of recent episodes.
-    pub(crate) collisions: f64,
-    /// Mean multiplier, where the algorithm has one.
-    pub(crate) multiplier: Option<f64>,
+    /// What recent episodes measured, in words; empty before the first.
+    pub(crate) measured: String,
 }
 
 enum Form {
@@ -106,13 +102,9 @@ impl Progress {
         let speed = done as f64 / elapsed.as_secs_f64().max(1e-3);
         let left = self.total.saturating_sub(status.step);
         let wait = if speed > 0.0 { clock(left as f64 / speed) } else { "?".into() };
-        let multiplier = status.multiplier.map(|m| format!(", λ {m:.2}")).unwrap_or_default();
-        format!(
-            "{} steps/s, coverage {:.1} %, collisions {:.4}{multiplier}, {wait} left",
-            grouped(speed as u64),
-            100.0 * status.coverage,
-            status.collisions
-        )
+        let measured = [&*status.measured, ", "].concat();
+        let measured = if status.measured.is_empty() { "" } else { &measured };
+        format!("{} steps/s, {measured}{wait} left", grouped(speed as u64))
     }
 }
 
@@ -170,22 +162,23 @@ mod tests {
         Progress { form, total: 200_000, start: 50_000, started: Instant::now() }
     }
 
-    const STATUS: Status =
-        Status { step: 100_000, coverage: 0.934, collisions: 0.0031, multiplier: Some(0.5) };
+    fn status() -> Status {
+        Status { step: 100_000, measured: "gain 93.4 %, λ 0.50".into() }
+    }
 
     #[test]
     fn a_line_tells_speed_quality_and_time_left() {
-        let text = progress(Form::Silent).text(&STATUS, Duration::from_secs(40));
-        assert_eq!(text, "1 250 steps/s, coverage 93.4 %, collisions 0.0031, λ 0.50, 1:20 left");
+        let text = progress(Form::Silent).text(&status(), Duration::from_secs(40));
+        assert_eq!(text, "1 250 steps/s, gain 93.4 %, λ 0.50, 1:20 left");
     }
 
     #[test]
     fn plain_lines_are_rare_and_the_last_one_always_comes() {
         let paper = Paper::default();
         let mut progress = progress(Form::Lines { out: Box::new(paper.clone()), last: None });
-        (0..1000).for_each(|_| progress.update(&STATUS));
+        (0..1000).for_each(|_| progress.update(&status()));
         progress.say("checkpoint saved");
-        progress.finish(&STATUS);
+        progress.finish(&status());
         let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.starts_with("step 100000 of 200000: "), "{text}");
@@ -194,9 +187,9 @@ mod tests {
     #[test]
     fn every_form_takes_everything() {
         for mut progress in [Progress::new(0, 10, true), progress(Form::Bar(bar(0, 200_000)))] {
-            progress.update(&STATUS);
+            progress.update(&status());
             progress.say("checkpoint saved");
-            progress.finish(&STATUS);
+            progress.finish(&status());
         }
     }
 

@@ -1,6 +1,43 @@
 //! The paper's printed results on Simple Spread (its two appendix tables), to stand beside ours.
 
-use cgcmarl::evaluation::pareto::TradeOff;
+use cgcmarl::{
+    environment::simple_spread::SimpleSpreadOptions,
+    evaluation::{Front, Score, pareto::dominates},
+};
+use serde::{Deserialize, Serialize};
+
+/// The task that the paper is about.
+pub const TASK: &str = "simple_spread";
+
+/// Where a policy stands between the paper's two measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TradeOff {
+    /// Share of landmarks covered within 0.1 at the end of an episode; more is better.
+    pub coverage: f64,
+    /// Overlapping pairs per step; less is better.
+    pub collisions: f64,
+}
+
+impl TradeOff {
+    /// Names of the metrics behind the two numbers.
+    pub const METRICS: [&str; 2] = ["coverage", "collisions_per_step"];
+
+    /// What a policy achieved; not a number where the score is of another task.
+    pub fn of(score: &Score) -> Self {
+        let [coverage, collisions] = Self::METRICS.map(|name| score.mean(name));
+        Self { coverage, collisions }
+    }
+
+    /// Both numbers, turned so that more is better.
+    pub fn point(&self) -> Vec<f64> {
+        vec![self.coverage, -self.collisions]
+    }
+
+    /// Whether it is at least as good in both and better in one.
+    pub fn dominates(&self, other: &Self) -> bool {
+        dominates(&self.point(), &other.point())
+    }
+}
 
 /// One printed row: collisions per step and coverage, each with one sample deviation over two seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,25 +57,97 @@ pub struct PaperPoint {
 }
 
 impl PaperPoint {
+    /// How reports call it, such as `CG-CMARL λ=0.2`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.algorithm, self.parameter)
+    }
+
+    /// Mean and deviation of a metric, in the unit that scores have it; nothing where the paper does
+    /// not print it.
+    pub fn metric(&self, name: &str) -> Option<(f64, f64)> {
+        let [coverage, collisions] = TradeOff::METRICS;
+        match name {
+            name if name == coverage => Some((self.coverage.0 / 100.0, self.coverage.1 / 100.0)),
+            name if name == collisions => Some(self.collisions),
+            _ => None,
+        }
+    }
+
     /// Coverage as a fraction against collisions per step.
     pub fn trade_off(&self) -> TradeOff {
-        TradeOff { gain: self.coverage.0 / 100.0, cost: self.collisions.0 }
+        TradeOff { coverage: self.coverage.0 / 100.0, collisions: self.collisions.0 }
     }
+}
+
+/// The paper's points for one team.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    /// The paper's own method.
+    pub cg_cmarl: Vec<PaperPoint>,
+    /// The methods that it compares with.
+    pub baselines: Vec<PaperPoint>,
+}
+
+impl Printed {
+    /// All of them, the paper's own method first.
+    pub fn all(&self) -> impl Iterator<Item = &PaperPoint> {
+        self.cg_cmarl.iter().chain(&self.baselines)
+    }
+}
+
+/// What the paper prints for the task and team of a front; nothing where the front is of another task,
+/// team, environment or of other axes, so that the numbers do not belong beside each other.
+pub fn beside(front: &Front) -> Option<Printed> {
+    let is_papers = front.task == TASK
+        && front.measures.axes == TradeOff::METRICS
+        && is_papers_environment(front);
+    let points = |rows: &'static [Row]| rows_of(rows, front.n_agents).collect::<Vec<_>>();
+    let printed = Printed { cg_cmarl: points(&CG_CMARL), baselines: points(&BASELINES) };
+    (is_papers && printed.all().next().is_some()).then_some(printed)
+}
+
+/// Whether all that a score depends on is as in the paper's tables; a front of an early version does
+/// not tell, and those had nothing else.
+fn is_papers_environment(front: &Front) -> bool {
+    let Some(options) = front.environment.get("options") else { return true };
+    let Ok(options) = serde_json::from_value::<SimpleSpreadOptions>(options.clone()) else {
+        return false;
+    };
+    let paper = SimpleSpreadOptions { agents: front.n_agents, ..SimpleSpreadOptions::default() };
+    let physics = |options: &SimpleSpreadOptions| {
+        let SimpleSpreadOptions { agents, radius, contact, horizon, layout, actions, .. } =
+            options.resolved();
+        (agents, radius, contact, horizon, layout, actions)
+    };
+    physics(&options) == physics(&paper)
+}
+
+/// The name under which the paper prints a method.
+pub fn paper_name(algorithm: &str) -> Option<&'static str> {
+    Some(match algorithm {
+        "cg_cmarl" => "CG-CMARL",
+        "iql" => "IQL",
+        "qmix" => "QMIX",
+        "dcg" => "DCG",
+        "mappo" => "MAPPO",
+        "mappo_lag" => "MAPPO-Lag",
+        _ => return None,
+    })
 }
 
 /// The paper's own method, one row per multiplier of one trained model.
 pub fn cg_cmarl(n_agents: usize) -> impl Iterator<Item = PaperPoint> {
-    rows(&CG_CMARL, n_agents)
+    rows_of(&CG_CMARL, n_agents)
 }
 
 /// The paper's baselines, one row per trained model.
 pub fn baselines(n_agents: usize) -> impl Iterator<Item = PaperPoint> {
-    rows(&BASELINES, n_agents)
+    rows_of(&BASELINES, n_agents)
 }
 
 type Row = (&'static str, usize, &'static str, f64, f64, f64, f64, bool);
 
-fn rows(table: &'static [Row], team: usize) -> impl Iterator<Item = PaperPoint> {
+fn rows_of(table: &'static [Row], team: usize) -> impl Iterator<Item = PaperPoint> {
     table.iter().filter(move |row| row.1 == team).map(
         |&(algorithm, n_agents, parameter, collisions, spread, coverage, deviation, starred)| {
             PaperPoint {
@@ -153,7 +262,10 @@ const BASELINES: [Row; 54] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cgcmarl::evaluation::pareto::pareto_optimal;
+    use cgcmarl::{
+        environment::Scenario,
+        evaluation::{Measures, pareto::pareto_optimal},
+    };
 
     #[test]
     fn all_printed_rows_are_here() {
@@ -167,11 +279,44 @@ mod tests {
         for n_agents in [3, 4, 6, 10] {
             let points: Vec<_> = cg_cmarl(n_agents).collect();
             let optimal =
-                pareto_optimal(&points.iter().map(PaperPoint::trade_off).collect::<Vec<_>>());
+                pareto_optimal(&points.iter().map(|p| p.trade_off().point()).collect::<Vec<_>>());
             for (point, optimal) in points.iter().zip(optimal) {
                 assert_eq!(point.starred, optimal, "N = {n_agents}, {}", point.parameter);
             }
         }
+    }
+
+    fn front(setting: &str) -> Front {
+        let options: SimpleSpreadOptions = toml::from_str(setting).unwrap();
+        let scenario = Scenario::new(TASK, &options).unwrap();
+        let (measures, card) = (Measures::of(&scenario.spec().unwrap()), scenario.card().unwrap());
+        let names = (scenario.name(), "cg_cmarl");
+        Front::new(names, options.agents, measures, vec![], vec![Score::default()], card)
+    }
+
+    #[test]
+    fn printed_points_stand_beside_fronts_of_the_papers_environment_only() {
+        let printed = beside(&front("agents = 4")).unwrap();
+        assert_eq!(printed.all().count(), 9 + 14);
+        let point = printed.cg_cmarl[0];
+        assert_eq!(point.label(), "CG-CMARL λ=0");
+        assert_eq!(point.metric("coverage"), Some((0.375, 0.0088)));
+        assert_eq!(
+            (point.metric("collisions_per_step"), point.metric("speed")),
+            (Some((0.0243, 0.0016)), None)
+        );
+        for other in [
+            "agents = 5",
+            "agents = 3\nphysics = 'mpe2'",
+            "agents = 3\nlayout = 'line'",
+            "agents = 3\nradius = 0.1",
+            "agents = 3\nconstraints = ['collision', 'energy']",
+        ] {
+            assert_eq!(beside(&front(other)), None, "{other}");
+        }
+        let early = Front { environment: serde_json::Value::Null, ..front("agents = 3") };
+        assert!(beside(&early).is_some());
+        assert_eq!(beside(&Front { task: "another".into(), ..early }), None);
     }
 
     #[test]

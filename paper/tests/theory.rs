@@ -3,27 +3,30 @@
 //! Each theory check in small: it agrees with the right algorithm and objects to a wrong one.
 
 use cgcmarl::{
-    algorithm::{CgCmarlPolicy, HeadTargets, NextValues, bootstrap, two_head_targets},
+    algorithm::{
+        CgCmarlOptions,
+        cg_cmarl::{CgCmarlPolicy, HeadTargets, NextValues, bootstrap, two_head_targets},
+    },
     coordination::{Coordination, Coordinator, FactorTables},
-    experiment::{Model, build_arena},
     graph::{CoordinationGraph, JointAction},
+    run::{Model, vectorise},
 };
 use cgcmarl_paper::theory::{
-    BoundOptions, ConvergenceOptions, DualOptions, ErrorBudget, Report, StructureOptions,
-    TrainedOptions, Verdict, ViolationOptions, check_bound, check_convergence, check_dual,
+    BoundOptions, ClaimOutcome, ConvergenceOptions, DualOptions, ErrorBudget, Report,
+    StructureOptions, TrainedOptions, ViolationOptions, check_bound, check_convergence, check_dual,
     check_structure, check_trained, check_violation,
 };
 use std::path::Path;
 
 const SEED: u64 = 1;
 
-fn verdict(report: &Report, name: &str) -> Verdict {
+fn verdict(report: &Report, name: &str) -> ClaimOutcome {
     let finding = report.finding(name).unwrap_or_else(|| panic!("no finding {name}"));
     finding.verdict.clone()
 }
 
-fn is_conditional(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::HoldsUnder(_))
+fn is_conditional(verdict: &ClaimOutcome) -> bool {
+    matches!(verdict, ClaimOutcome::HoldsUnder(_))
 }
 
 fn small_convergence() -> ConvergenceOptions {
@@ -33,7 +36,7 @@ fn small_convergence() -> ConvergenceOptions {
 #[test]
 fn both_heads_converge_where_the_greedy_action_is_unique() {
     let report = check_convergence(&small_convergence(), SEED, &|| {});
-    assert_eq!(verdict(&report, "convergence.primary"), Verdict::Holds);
+    assert_eq!(verdict(&report, "convergence.primary"), ClaimOutcome::Holds);
     assert!(is_conditional(&verdict(&report, "convergence.cost")));
 }
 
@@ -48,15 +51,15 @@ fn selfish_cost(reward: f32, cost: f32, discount: f32, next: NextValues<'_>) -> 
 fn a_cost_head_that_maximises_itself_is_caught() {
     let options = ConvergenceOptions { rule: selfish_cost, ..small_convergence() };
     let report = check_convergence(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "convergence.primary"), Verdict::Holds);
-    assert_eq!(verdict(&report, "convergence.cost"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "convergence.primary"), ClaimOutcome::Holds);
+    assert_eq!(verdict(&report, "convergence.cost"), ClaimOutcome::DoesNotHold);
 }
 
 #[test]
-fn steps_that_never_shrink_are_caught() {
+fn steps_that_never_fall_are_caught() {
     let options = ConvergenceOptions { step: |_| 0.2, ..small_convergence() };
     let report = check_convergence(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "convergence.primary"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "convergence.primary"), ClaimOutcome::DoesNotHold);
 }
 
 fn small_dual() -> DualOptions {
@@ -66,16 +69,16 @@ fn small_dual() -> DualOptions {
 #[test]
 fn the_multiplier_reaches_the_dual_optimum_of_the_optimal_policy_only() {
     let report = check_dual(&small_dual(), SEED, &|| {});
-    assert_eq!(verdict(&report, "dual.diminishing"), Verdict::Holds);
-    assert_eq!(verdict(&report, "dual.constant"), Verdict::Holds);
+    assert_eq!(verdict(&report, "dual.diminishing"), ClaimOutcome::Holds);
+    assert_eq!(verdict(&report, "dual.constant"), ClaimOutcome::Holds);
     assert!(is_conditional(&verdict(&report, "dual.episode_mean")));
     assert!(is_conditional(&verdict(&report, "dual.own_multipliers")));
     assert!(is_conditional(&verdict(&report, "dual.conservatism")));
-    assert_eq!(verdict(&report, "dual.gap_deterministic"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.executed"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.executed_feasible"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.gap_joint"), Verdict::Holds);
-    assert_eq!(verdict(&report, "dual.gap_factorised"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.gap_deterministic"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.executed"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.executed_feasible"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.gap_joint"), ClaimOutcome::Holds);
+    assert_eq!(verdict(&report, "dual.gap_factorised"), ClaimOutcome::DoesNotHold);
 }
 
 #[test]
@@ -85,21 +88,21 @@ fn a_dual_step_of_the_wrong_sign_is_caught() {
         ..small_dual()
     };
     let report = check_dual(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "dual.diminishing"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.constant"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.episode_mean"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.own_multipliers"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.diminishing"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.constant"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.episode_mean"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.own_multipliers"), ClaimOutcome::DoesNotHold);
 }
 
 #[test]
-fn a_dual_step_that_never_shrinks_enough_is_caught() {
+fn a_dual_step_that_never_falls_enough_is_caught() {
     let options = DualOptions {
         ascend: |multipliers, costs, step| multipliers.ascend(costs, step.max(2.0)),
         ..small_dual()
     };
     let report = check_dual(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "dual.diminishing"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "dual.constant"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.diminishing"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "dual.constant"), ClaimOutcome::DoesNotHold);
 }
 
 fn small_bound() -> BoundOptions {
@@ -109,12 +112,12 @@ fn small_bound() -> BoundOptions {
 #[test]
 fn the_bound_holds_with_one_definition_of_beta_only() {
     let report = check_bound(&small_bound(), SEED, &|| {});
-    assert_eq!(verdict(&report, "bound.operator_beta"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "bound.term_b"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "bound.total_operator"), Verdict::DoesNotHold);
-    assert_eq!(verdict(&report, "bound.total_overlap"), Verdict::Holds);
-    assert_eq!(verdict(&report, "bound.corrected"), Verdict::Holds);
-    assert_eq!(verdict(&report, "bound.trees"), Verdict::Holds);
+    assert_eq!(verdict(&report, "bound.operator_beta"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "bound.term_b"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "bound.total_operator"), ClaimOutcome::DoesNotHold);
+    assert_eq!(verdict(&report, "bound.total_overlap"), ClaimOutcome::Holds);
+    assert_eq!(verdict(&report, "bound.corrected"), ClaimOutcome::Holds);
+    assert_eq!(verdict(&report, "bound.trees"), ClaimOutcome::Holds);
     assert!(is_conditional(&verdict(&report, "bound.sampling")));
 }
 
@@ -143,19 +146,19 @@ impl Coordinator for Broken {
 fn a_broken_coordinator_is_caught() {
     let options = BoundOptions { coordinator: || Box::new(Broken), ..small_bound() };
     let report = check_bound(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "bound.trees"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "bound.trees"), ClaimOutcome::DoesNotHold);
 }
 
 #[test]
 fn disjoint_regions_have_no_structural_error_and_overlapping_ones_are_caught() {
     let options = StructureOptions { n_problems: 4, ..StructureOptions::default() };
     let report = check_structure(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "structure.disjoint"), Verdict::Holds);
-    assert_eq!(verdict(&report, "structure.coupling"), Verdict::Holds);
+    assert_eq!(verdict(&report, "structure.disjoint"), ClaimOutcome::Holds);
+    assert_eq!(verdict(&report, "structure.coupling"), ClaimOutcome::Holds);
     assert!(is_conditional(&verdict(&report, "structure.own_terms")));
     let options = StructureOptions { disjoint: CoordinationGraph::path(4), ..options };
     let report = check_structure(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "structure.disjoint"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "structure.disjoint"), ClaimOutcome::DoesNotHold);
 }
 
 fn small_violation() -> ViolationOptions {
@@ -167,7 +170,7 @@ fn small_violation() -> ViolationOptions {
 fn violations_grow_like_a_root_only_with_their_sign() {
     let report = check_violation(&small_violation(), SEED, &|| {});
     assert!(is_conditional(&verdict(&report, "violation.cumulative")));
-    assert_eq!(verdict(&report, "violation.suboptimality"), Verdict::Holds);
+    assert_eq!(verdict(&report, "violation.suboptimality"), ClaimOutcome::Holds);
     assert!(is_conditional(&verdict(&report, "violation.suboptimality_chained")));
 }
 
@@ -178,24 +181,21 @@ fn violations_under_a_dual_step_of_the_wrong_sign_are_caught() {
         ..small_violation()
     };
     let report = check_violation(&options, SEED, &|| {});
-    assert_eq!(verdict(&report, "violation.cumulative"), Verdict::DoesNotHold);
+    assert_eq!(verdict(&report, "violation.cumulative"), ClaimOutcome::DoesNotHold);
 }
 
 /// The shipped team of three, on a few held-out starts.
 fn budget_of_three(change: impl Fn(&mut TrainedOptions)) -> ErrorBudget {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/simple_spread_3");
     let model = Model::open(&folder).unwrap();
-    let environment = &model.config.environment;
-    let learner = model.learner(environment).unwrap();
-    let mut policies: Vec<CgCmarlPolicy> = vec![learner.policy_at(0.5)];
-    let mut options = TrainedOptions {
-        episodes: 12,
-        n_decisions: 40,
-        ..TrainedOptions::new(model.config.cg_cmarl.learning.gamma, 7)
-    };
+    let scenario = model.scenario().unwrap();
+    let mut policies: Vec<CgCmarlPolicy> = vec![model.cg_cmarl(&scenario).unwrap().policy_at(0.5)];
+    let gamma = model.config.typed_options::<CgCmarlOptions>().unwrap().learning.gamma;
+    let mut options =
+        TrainedOptions { episodes: 12, n_decisions: 40, ..TrainedOptions::new(gamma, 7) };
     change(&mut options);
-    let mut arena = build_arena(environment, options.episodes).unwrap();
-    check_trained(&mut policies, &mut arena, &options, &|_| {})
+    let mut environments = vectorise(&scenario, options.episodes).unwrap();
+    check_trained(&mut policies, &mut environments, &options, &|_| {})
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
 use rayon::prelude::*;
 
-/// One decision to make.
+/// One decision of a batch.
 pub struct BatchItem<'a> {
     /// Who is coupled to whom.
     pub graph: &'a CoordinationGraph,
@@ -30,21 +30,21 @@ impl<C: Coordinator + Clone> Batch<C> {
     /// Makes decision `i` with coordinator `i`; `threads` shares them among rayon's threads.
     pub fn coordinate(
         &mut self,
-        decisions: &mut [BatchItem],
+        items: &mut [BatchItem],
         threads: bool,
         answers: &mut Vec<Coordination>,
     ) {
-        let n = decisions.len().max(self.coordinators.len());
+        let n = items.len().max(self.coordinators.len());
         self.coordinators.resize(n, self.prototype.clone());
-        let decide = |(coordinator, decision): (&mut C, &mut BatchItem)| {
-            coordinator.coordinate(decision.graph, decision.tables, decision.action)
+        let decide = |(coordinator, item): (&mut C, &mut BatchItem)| {
+            coordinator.coordinate(item.graph, item.tables, item.action)
         };
         if threads {
-            let work = self.coordinators.par_iter_mut().zip(decisions.par_iter_mut());
+            let work = self.coordinators.par_iter_mut().zip(items.par_iter_mut());
             work.map(decide).collect_into_vec(answers);
         } else {
             answers.clear();
-            answers.extend(self.coordinators.iter_mut().zip(decisions).map(decide));
+            answers.extend(self.coordinators.iter_mut().zip(items).map(decide));
         }
     }
 }

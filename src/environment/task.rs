@@ -24,6 +24,11 @@ pub trait Task: Send + Sync + 'static {
     fn options(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
+    /// The words of options that are one of a few and may differ from what a team was trained with:
+    /// what a page offers to change. Each as users write it; `false` and `true` make a switch.
+    fn choices(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        Vec::new()
+    }
     /// The environment of some options; refuses what cannot work, by name.
     fn build(&self, options: &Self::Options) -> Result<Box<dyn Environment>>;
     /// The environment card: what defines a score beside the options as they are written.
@@ -87,6 +92,7 @@ pub(crate) trait AnyTask: Send + Sync {
     fn name(&self) -> &str;
     fn summary(&self) -> &str;
     fn options(&self) -> Vec<(&'static str, &'static str)>;
+    fn choices(&self) -> Vec<(&'static str, Vec<&'static str>)>;
     fn defaults(&self) -> Result<Table>;
     fn build(&self, options: &Table) -> Result<Box<dyn Environment>>;
     fn card(&self, options: &Table) -> Result<Value>;
@@ -106,6 +112,10 @@ impl<T: Task> AnyTask for T {
 
     fn options(&self) -> Vec<(&'static str, &'static str)> {
         Task::options(self)
+    }
+
+    fn choices(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        Task::choices(self)
     }
 
     fn defaults(&self) -> Result<Table> {
@@ -186,6 +196,9 @@ pub struct OptionInfo {
     pub default: Option<Value>,
     /// What it means.
     pub meaning: String,
+    /// Every word it can be, where it is one of a few that may differ from what was trained.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
 }
 
 impl Scenario {
@@ -273,10 +286,15 @@ impl Scenario {
     pub fn info(&self) -> Result<TaskInfo> {
         let spec = self.spec()?;
         let defaults = self.task.defaults()?;
+        let choices = self.task.choices();
+        let words = |key: &str| choices.iter().find(|(known, _)| *known == key);
         let option = |(key, meaning): (&'static str, &'static str)| OptionInfo {
             key: key.into(),
             default: lookup(&defaults, key).and_then(|value| serde_json::to_value(value).ok()),
             meaning: meaning.into(),
+            choices: words(key).map_or_else(Vec::new, |(_, words)| {
+                words.iter().map(ToString::to_string).collect()
+            }),
         };
         Ok(TaskInfo {
             name: self.name().into(),

@@ -3,13 +3,17 @@
 mod config;
 mod curriculum;
 pub mod limits;
+mod legacy;
 mod model;
+mod played;
 mod session;
 
 pub use config::Config;
+pub use legacy::read_front;
 pub use model::{
-    Decision, Model, Played, TrainedPolicy, episodes_of, named_multipliers, play, sweep_policies,
+    Decision, Model, TrainedPolicy, episodes_of, named_multipliers, play, sweep_policies,
 };
+pub use played::{Moment, Played};
 pub use session::{End, Session, Watch};
 
 use crate::{

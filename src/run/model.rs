@@ -1,6 +1,6 @@
 //! A trained run, ready to play: one policy for every trade-off, scores, fronts, single decisions.
 
-use super::{Config, session::read_config, vectorise};
+use super::{Config, Played, legacy, session::read_config, vectorise};
 use crate::{
     algorithm::{
         CgCmarlOptions, OperatingPoint, TrainedModel, cg_cmarl::CgCmarlModel, multiplier_label,
@@ -59,6 +59,11 @@ impl Model {
     /// The scenario it was trained in.
     pub fn scenario(&self) -> Result<Scenario> {
         self.config.scenario()
+    }
+
+    /// The front of the run's last sweep, those of earlier versions included.
+    pub fn front(&self) -> Result<Front> {
+        legacy::read_front(&self.run)
     }
 
     /// What was trained, for a scenario of the same task (its team may differ where the
@@ -295,51 +300,4 @@ pub struct Decision {
     pub action: JointAction,
     /// What the coordinator says about it.
     pub answer: Coordination,
-}
-
-/// One evaluation episode that is played step by step, to be looked at in between.
-pub struct Played {
-    environments: crate::episode::VectorEnvironment,
-}
-
-impl Played {
-    /// The start of an evaluation episode.
-    pub fn start(scenario: &Scenario, start_seed: u64, episode: u64) -> Result<Self> {
-        let mut environments = vectorise(scenario, 1)?;
-        let streams = crate::evaluation::evaluation_streams(start_seed, episode);
-        environments.start(&mut RandomPolicy::default(), streams, 1);
-        Ok(Self { environments })
-    }
-
-    /// Lets a controller act once; tells whether the episode goes on.
-    pub fn step(&mut self, controller: &mut dyn Controller) -> bool {
-        self.environments.is_running() && self.environments.step(controller)
-    }
-
-    /// The environment as it is now.
-    pub fn environment(&self) -> &dyn Environment {
-        self.environments.environment(0)
-    }
-
-    /// Sizes, measures and names.
-    pub fn spec(&self) -> &Spec {
-        self.environments.spec()
-    }
-
-    /// The present state.
-    pub fn state(&self) -> Vec<f32> {
-        let mut state = vec![0.0; self.spec().state_width];
-        self.environment().write_state(&mut state);
-        state
-    }
-
-    /// What the last step brought.
-    pub fn outcome(&self) -> &crate::environment::Outcome {
-        self.environments.outcome()
-    }
-
-    /// Goes on from a snapshot of the same environment.
-    pub fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
-        self.environments.restore(snapshot)
-    }
 }

@@ -19,13 +19,13 @@ impl Case {
     pub fn build(&self) -> (CoordinationGraph, FactorTables) {
         let graph = CoordinationGraph::new(self.n_actions.len(), &self.regions).expect("a graph");
         let mut tables = FactorTables::with_domains(&graph, &self.n_actions);
-        let mut draw = noise(self.seed);
+        let mut sample = noise(self.seed);
         for agent in 0..graph.n_agents() {
-            tables.agent_mut(agent).iter_mut().for_each(|x| *x = draw());
+            tables.agent_mut(agent).iter_mut().for_each(|x| *x = sample());
         }
         for payoff in tables.regions_mut() {
-            *payoff = draw();
-            if self.forbidden && draw() > 0.8 {
+            *payoff = sample();
+            if self.forbidden && sample() > 0.8 {
                 *payoff = f32::NEG_INFINITY;
             }
         }
@@ -78,8 +78,8 @@ pub fn trees() -> impl Strategy<Value = Case> {
 
 /// A tree of regions of one to three agents with their own numbers of actions, some with long rows.
 pub fn mixed_trees() -> impl Strategy<Value = Case> {
-    let grow = proptest::collection::vec((any::<u16>(), 1_usize..=2, any::<bool>()), 1..=4);
-    (grow, any::<u64>()).prop_map(|(steps, seed)| {
+    let steps = proptest::collection::vec((any::<u16>(), 1_usize..=2, any::<bool>()), 1..=4);
+    (steps, any::<u64>()).prop_map(|(steps, seed)| {
         let mut regions = Vec::new();
         let mut n_actions = vec![3];
         for (at, joined, long) in steps {

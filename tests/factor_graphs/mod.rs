@@ -92,12 +92,12 @@ pub fn noise(seed: u64) -> impl FnMut() -> f32 {
     }
 }
 
-/// Agents at random places, each joined to its nearest others, with random payoffs.
+/// Agents at random positions, each joined to its nearest others, with random payoffs.
 pub fn scattered(n_agents: usize, k: usize, n_actions: usize) -> (CoordinationGraph, FactorTables) {
-    let mut draw = noise(7);
-    let places: Vec<[f32; 2]> = (0..n_agents).map(|_| [draw(), draw()]).collect();
-    let graph = CoordinationGraph::k_nearest(&places, k);
+    let mut sample = noise(7);
+    let positions: Vec<[f32; 2]> = (0..n_agents).map(|_| [sample(), sample()]).collect();
+    let graph = CoordinationGraph::k_nearest(&positions, k);
     let mut tables = FactorTables::zeros(&graph, n_actions);
-    tables.regions_mut().iter_mut().for_each(|x| *x = draw());
+    tables.regions_mut().iter_mut().for_each(|x| *x = sample());
     (graph, tables)
 }

@@ -1,16 +1,22 @@
-//! `check-environment`: replays recorded MPE2 episodes and says how far ours are from them.
+//! `check-environment`: replays episodes recorded elsewhere and says how far ours are from them.
 
 use super::output::{OutputFormat, print};
-use cgcmarl::environment::recording::{self, GroupDeviation, TOLERANCE};
+use crate::report::table::aligned;
+use cgcmarl::environment::simple_spread::recording::{self, GroupDeviation, TOLERANCE};
 use clap::Args;
+use serde_json::Value;
 use std::{
-    fmt::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
+const EXAMPLES: &str = "\
+Example:
+  cgcmarl check-environment tests/data/mpe2_subset.json.gz";
+
 /// What `check-environment` takes.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CheckEnvironmentArgs {
     /// Recorded episodes: JSON, plain or compressed with gzip
     file: PathBuf,
@@ -23,7 +29,7 @@ pub(crate) struct CheckEnvironmentArgs {
 pub(crate) fn run(args: &CheckEnvironmentArgs) -> anyhow::Result<ExitCode> {
     let groups = recording::check(&args.file)?;
     let text = match args.format {
-        OutputFormat::Table => table(&args.file, &groups),
+        OutputFormat::Table => table(&args.file, &groups)?,
         OutputFormat::Json => json(&groups)?,
     };
     print(&text)?;
@@ -45,35 +51,34 @@ fn largest(groups: &[GroupDeviation]) -> f64 {
     groups.iter().map(GroupDeviation::largest).fold(0.0, f64::max)
 }
 
-fn table(file: &Path, groups: &[GroupDeviation]) -> String {
-    let mut text = format!("Simple Spread against {}: largest deviations\n\n", file.display());
-    text.push_str(
-        "agents  radius  contact  episodes  position  velocity    reward  landmark  observed  \
-         pairs  endings\n",
-    );
-    for g in groups {
-        let contact = if g.contact { "on" } else { "off" };
-        let _ = writeln!(
-            text,
-            "{:>6}  {:>6.4}  {contact:>7}  {:>8}  {:>8.1e}  {:>8.1e}  {:>8.1e}  {:>8.1e}  {:>8.1e}  \
-             {:>5}  {:>7}{}",
-            g.agents,
-            g.radius,
-            g.episodes,
-            g.position,
-            g.velocity,
-            g.reward,
-            g.landmark_distance,
-            g.observation,
-            g.pair_mismatches,
-            g.ending_mismatches,
-            if g.passes() { "" } else { "  differs" },
-        );
+/// One row per group of episodes: what it was and how far ours is from it.
+fn table(file: &Path, groups: &[GroupDeviation]) -> anyhow::Result<String> {
+    let mut rows: Vec<Vec<String>> = vec![];
+    for group in groups {
+        let Value::Object(fields) = serde_json::to_value(group)? else { continue };
+        if rows.is_empty() {
+            rows.push(fields.keys().map(|key| key.replace('_', " ")).collect());
+        }
+        let mut row: Vec<String> = fields.values().map(cell).collect();
+        row.extend((!group.passes()).then(|| "differs".to_owned()));
+        rows.push(row);
     }
-    let failed = groups.iter().filter(|g| !g.passes()).count();
+    let failed = groups.iter().filter(|group| !group.passes()).count();
     let verdict = if failed == 0 { "equal".into() } else { format!("{failed} groups differ") };
-    let episodes: usize = groups.iter().map(|g| g.episodes).sum();
+    let episodes: usize = groups.iter().map(|group| group.episodes).sum();
     let largest = largest(groups);
-    let _ = write!(text, "\n{episodes} episodes, largest deviation {largest:.1e}: {verdict}");
-    text
+    Ok(format!(
+        "Largest deviations from {}\n\n{}\n{episodes} episodes, largest deviation {largest:.1e}: {verdict}",
+        file.display(),
+        aligned(&rows)
+    ))
+}
+
+/// Deviations are tiny; what was set reads as it was.
+fn cell(value: &Value) -> String {
+    match value.as_f64() {
+        Some(number) if value.is_f64() && number < 1e-3 => format!("{number:.1e}"),
+        Some(number) if value.is_f64() => format!("{number:.4}"),
+        _ => value.to_string(),
+    }
 }

@@ -1,33 +1,45 @@
-//! `choose`: the multiplier with the highest coverage that keeps a limit on collisions.
+//! `choose`: the multipliers with the best objective that keep limits on the constraints.
 
-use super::output::{self, OutputFormat, print, remark};
-use crate::report::table;
-use anyhow::ensure;
+use super::{
+    multiplier::{apply_lists, constraint, promise, refuse_baseline},
+    output::{self, OutputFormat, print, remark},
+};
+use crate::report::{
+    measure::{title, value},
+    table,
+};
+use anyhow::bail;
 use cgcmarl::{
-    algorithm::Setting,
+    Error, Model,
+    environment::{Metric, Spec},
+    episode::Acting,
     evaluation::{
-        Choice, EvaluationOptions,
-        choice::{Candidate, Limit, Verdict, best, test_candidates},
-        play_fresh,
+        Choice, EvaluationOptions, Limits, Measures, Named,
+        choice::{Candidate, TestResult, best, test_candidates},
+        grid, play_fresh,
     },
-    experiment::{Model, build_arena, card, on_threads, play},
+    run::{named_multipliers, on_threads, play, vectorise},
 };
 use clap::Args;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl choose models/simple_spread_3 --max-collisions 0.005
-  cgcmarl choose RUN --max-collisions 0.02 --confidence 0.99 --multipliers 0.2,0.5,1,2
-  cgcmarl choose RUN --max-collisions 0.01 --format json
+  cgcmarl choose RUN --limit 0.005                      where the task has one constraint
+  cgcmarl choose RUN --limit NAME=0.005 --limit OTHER=0.3 --maximise METRIC
+  cgcmarl choose RUN --limit 0.02 --confidence 0.99 --multipliers 0.2,0.5,1,2
+  cgcmarl choose RUN --limit 0.01 --format json
 
+A limit is in the unit of the metric that its constraint limits (`cgcmarl tasks` names both).
 Candidates are tested from the safest on, with fresh start states, until one fails; each stops as
-soon as it is decided. The confidence holds for the whole choice, whatever the distribution of
-collisions and however many multipliers are tried. The choice is written into the run, where
-`evaluate`, `render` and `view` find it. Exit code 1 says that none keeps the limit.";
+soon as it is decided. The confidence holds for the whole choice and all limits together, whatever
+the distribution of costs and however many multipliers are tried. The choice is written into the
+run, where `evaluate`, `render` and `view` find it. Exit code 1 says that none keeps the limits.";
 
 /// Episodes of each candidate in the pilot that orders them.
 const PILOT: usize = 300;
+/// Environments side by side in a test.
+const WIDTH: usize = 250;
 
 /// What `choose` takes.
 #[derive(Debug, Args)]
@@ -35,18 +47,23 @@ const PILOT: usize = 300;
 pub(crate) struct ChooseArgs {
     /// The run directory
     run: PathBuf,
-    /// Overlapping pairs per step that are allowed on average
-    #[arg(long)]
-    max_collisions: f64,
-    /// How sure to be that the limit is kept
+    /// Most of a constraint's metric on average: a number where the task has one constraint, else
+    /// NAME=NUMBER, once for each constraint to limit
+    #[arg(long, required = true, value_name = "LIMIT", allow_hyphen_values = true)]
+    limit: Vec<String>,
+    /// The metric to make as good as the limits allow [default: the task's objective]
+    #[arg(long, value_name = "METRIC")]
+    maximise: Option<String>,
+    /// How sure to be that the limits are kept
     #[arg(long, default_value_t = 0.95)]
     confidence: f64,
-    /// Most episodes per multiplier
+    /// Most episodes per candidate
     #[arg(long, default_value_t = 20_000)]
     episodes: usize,
-    /// Multipliers to try, separated by commas [default: the run's]
-    #[arg(long, value_delimiter = ',')]
-    multipliers: Option<Vec<f32>>,
+    /// Multipliers to try, separated by commas: for all constraints together, or NAME=… for one of
+    /// them, once for each, for every combination [default: the run's]
+    #[arg(long, value_name = "λ,λ,…", allow_hyphen_values = true)]
+    multipliers: Vec<String>,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
     threads: Option<usize>,
@@ -57,129 +74,194 @@ pub(crate) struct ChooseArgs {
 
 /// Tests, chooses, prints, and writes the choice into the run.
 pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
-    let ChooseArgs { max_collisions, confidence, episodes, .. } = *args;
-    let limit = Limit { max_collisions, confidence, episodes };
-    limit.check()?;
+    let threads = output::threads(args.threads)?;
     let model = Model::open(&args.run)?;
-    let mut options = model.config.evaluation.clone();
-    if let Some(multipliers) = &args.multipliers {
-        options.multipliers.clone_from(multipliers);
-    }
-    let bad = options.multipliers.iter().find(|m| !(m.is_finite() && **m >= 0.0));
-    ensure!(bad.is_none(), "invalid value for `--multipliers`: {bad:?} (must be zero or more)");
-    options.multipliers.sort_by(f32::total_cmp);
-    options.multipliers.dedup();
-    let threads = output::threads(args.threads);
-    let candidates = on_threads(threads, || test_model(&model, &options, &limit))??;
-    let chosen = best(&candidates);
+    refuse_baseline(&model, "choose")?;
+    let spec = model.scenario()?.spec()?;
+    let measures = Measures::of(&spec);
+    let limits = Limits {
+        limits: limits(&args.limit, &spec)?,
+        maximise: args.maximise.clone().unwrap_or_else(|| spec.objective.clone()),
+        confidence: args.confidence,
+        episodes: args.episodes,
+    };
+    limits.check(&measures)?;
+    let options = pilot_options(args, &model, &spec)?;
+    let candidates = on_threads(threads, || test_model(&model, &options, &limits, &measures))??;
+    let chosen = best(&candidates, &measures, &limits);
     if let Some(evidence) = chosen {
         model.run.write_choice(&Choice {
-            multiplier: evidence.score.multiplier.unwrap_or_default(),
-            limit,
+            multipliers: evidence.score.multipliers.clone(),
+            limits: limits.clone(),
             evidence: evidence.clone(),
-            environment: card(&model.config.environment),
+            environment: model.scenario()?.card()?,
         })?;
     }
     match args.format {
         OutputFormat::Table => {
-            print(&format!("{}\n{}", candidate_table(&candidates), told(&candidates, &limit)))?;
+            let table = candidate_table(&candidates, chosen, &measures, &limits);
+            print(&format!("{table}\n{}", told(&candidates, chosen, &measures, &limits)))?;
         }
         OutputFormat::Json => print(&serde_json::to_string_pretty(&serde_json::json!({
-            "limit": limit,
-            "chosen": chosen.and_then(|evidence| evidence.score.multiplier),
+            "limits": limits,
+            "chosen": chosen.map(|evidence| &evidence.score.multipliers),
             "candidates": candidates,
         }))?)?,
     }
     Ok(if chosen.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Orders the multipliers by a pilot on the sweep's start states, then tests them on fresh ones.
+/// The limits as they were written, by constraint.
+fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
+    let names = spec.constraint_names();
+    let mut found: Vec<(String, f64)> = vec![];
+    for text in texts {
+        let (name, number) = match (text.split_once('='), names.as_slice()) {
+            (Some((name, number)), _) => {
+                (names[constraint("--limit", name, &names)?].clone(), number)
+            }
+            (None, [only]) => (only.clone(), text.as_str()),
+            (None, _) => {
+                let reason =
+                    format!("say of which constraint, such as {}={text}", names.join("=… or "));
+                bail!(Error::setting("--limit", text, reason));
+            }
+        };
+        let Ok(limit) = number.parse() else {
+            bail!(Error::setting("--limit", text, "is written NAME=NUMBER"));
+        };
+        if found.iter().any(|(known, _)| *known == name) {
+            bail!(Error::setting("--limit", text, format!("`{name}` is limited twice")));
+        }
+        found.push((name, limit));
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// How candidates are played in the pilot; from small multipliers to large ones, each once.
+fn pilot_options(
+    args: &ChooseArgs,
+    model: &Model,
+    spec: &Spec,
+) -> anyhow::Result<EvaluationOptions> {
+    let mut options = model.config.evaluation.clone();
+    apply_lists(&args.multipliers, spec, &mut options)?;
+    for list in options.grid.values_mut().chain([&mut options.multipliers]) {
+        list.sort_by(f32::total_cmp);
+        list.dedup();
+    }
+    options.episodes = PILOT.min(args.episodes);
+    Ok(options)
+}
+
+/// Orders the candidates by a pilot on the sweep's start states, then tests them on fresh ones.
 fn test_model(
     model: &Model,
     options: &EvaluationOptions,
-    limit: &Limit,
+    limits: &Limits,
+    measures: &Measures,
 ) -> anyhow::Result<Vec<Candidate>> {
-    let environment = &model.config.environment;
-    let mut points = model.operating_points(environment, &options.multipliers)?;
-    ensure!(
-        points.iter().all(|point| matches!(point.setting, Setting::Multiplier(_))),
-        "{} holds a model without a multiplier: its trade-off was fixed in training",
-        model.run.path().display()
-    );
-    let pilot_options =
-        EvaluationOptions { episodes: PILOT.min(limit.episodes), ..options.clone() };
+    let scenario = model.scenario()?;
+    let spec = scenario.spec()?;
+    let mut points = model.operating_points(&scenario, &grid(options, &spec)?)?;
     let mut pilot = Vec::new();
-    for (point, multiplier) in points.iter_mut().zip(&options.multipliers) {
-        let label = format!("λ={multiplier}");
-        // Through text, so that 0.05 stays 0.05 in double precision.
-        let value = multiplier.to_string().parse().ok();
-        pilot.push(play(environment, &pilot_options, &label, value, point.policy.as_mut())?);
+    for point in &mut points {
+        let named = named_multipliers(&spec, &point.multipliers);
+        let mut acting = Acting(point.policy.as_mut());
+        pilot.push(play(&scenario, options, &point.label, named, &mut acting)?);
     }
-    let mut arena = build_arena(environment, limit.episodes.min(250))?;
-    let candidates = test_candidates(&pilot, environment.agents, limit, &mut |index, episodes| {
-        let policy = points[index].policy.as_mut();
-        remark(&format!("λ={}: episode {}", options.multipliers[index], episodes.end));
-        Ok(play_fresh(&mut arena, policy, episodes, options.start_seed))
+    let mut environments = vectorise(&scenario, limits.episodes.min(WIDTH))?;
+    let candidates = test_candidates(&pilot, measures, limits, &mut |index, episodes| {
+        let point = &mut points[index];
+        remark(&format!("{}: episode {}", point.label, episodes.end));
+        let mut acting = Acting(point.policy.as_mut());
+        Ok(play_fresh(&mut environments, &mut acting, episodes, options.start_seed))
     })?;
     Ok(candidates)
 }
 
-fn candidate_table(candidates: &[Candidate]) -> String {
-    let head = ["", "λ", "coverage %", "collisions/step", "below", "floor", "episodes", ""];
-    let mut rows = vec![head.map(String::from).to_vec()];
-    let chosen = best(candidates);
+/// The metrics that are limited, each with its constraint's name and what of it no action avoids.
+fn limited<'m>(
+    measures: &'m Measures,
+    limits: &Limits,
+) -> Vec<(&'m str, &'m Metric, Option<&'m Metric>)> {
+    let constraints = measures.constraints.iter();
+    let limited = constraints.filter(|constraint| limits.limits.get(&constraint.name).is_some());
+    let named = limited.filter_map(|constraint| {
+        let unavoidable = constraint.unavoidable.as_deref().and_then(|name| measures.metric(name));
+        Some((constraint.name.as_str(), measures.metric(&constraint.metric)?, unavoidable))
+    });
+    named.collect()
+}
+
+fn candidate_table(
+    candidates: &[Candidate],
+    chosen: Option<&Candidate>,
+    measures: &Measures,
+    limits: &Limits,
+) -> String {
+    let limited = limited(measures, limits);
+    let objective = measures.metric(&limits.maximise);
+    let mut head = vec![String::new()];
+    head.extend(table::multiplier_heads(measures));
+    head.extend(objective.map(title));
+    for (_, metric, unavoidable) in &limited {
+        head.extend([title(metric), "below".into()]);
+        head.extend(unavoidable.map(title));
+    }
+    head.extend(["episodes".into(), String::new()]);
+    let mut rows = vec![head];
     for candidate in candidates {
-        let (score, measures) = (&candidate.score, &candidate.score.measures);
+        let mean = |metric: &Metric| value(metric, candidate.score.mean(&metric.name));
+        let mut row = vec![if chosen == Some(candidate) { "→" } else { "" }.to_owned()];
+        row.extend(table::multiplier_cells(&candidate.score, measures));
+        row.extend(objective.map(mean));
+        for (name, metric, unavoidable) in &limited {
+            let bound = candidate.upper_bounds.get(name).map(|bound| value(metric, *bound));
+            row.extend([mean(metric), bound.unwrap_or_default()]);
+            row.extend(unavoidable.map(mean));
+        }
         let verdict = match candidate.verdict {
-            Verdict::Certified => "kept",
-            Verdict::NotShown => "not shown",
-            Verdict::NotTested => "not tested (pilot)",
+            TestResult::Certified => "kept",
+            TestResult::NotShown => "not shown",
+            TestResult::NotTested => "not tested (pilot)",
         };
-        rows.push(vec![
-            if chosen == Some(candidate) { "→" } else { "" }.into(),
-            score.multiplier.map_or(score.label.clone(), |multiplier| multiplier.to_string()),
-            format!("{:.1}", 100.0 * measures.coverage.near.mean),
-            format!("{:.4}", measures.collisions_per_step.mean),
-            candidate.upper_bound.map_or(String::new(), |bound| format!("{bound:.4}")),
-            format!("{:.4}", measures.collision_floor.mean),
-            score.n_episodes.to_string(),
-            verdict.into(),
-        ]);
+        row.extend([candidate.score.n_episodes.to_string(), verdict.into()]);
+        rows.push(row);
     }
     table::aligned(&rows)
 }
 
 /// The outcome in words.
-fn told(candidates: &[Candidate], limit: &Limit) -> String {
-    let sure = format!("{} % confidence", 100.0 * limit.confidence);
-    if let Some(chosen) = best(candidates) {
-        return format!(
-            "chose {}: coverage {:.1} %, collisions per step below {} with {sure}",
-            chosen.score.label,
-            100.0 * chosen.score.measures.coverage.near.mean,
-            limit.max_collisions
-        );
+fn told(
+    candidates: &[Candidate],
+    chosen: Option<&Candidate>,
+    measures: &Measures,
+    limits: &Limits,
+) -> String {
+    let promise = promise(limits, measures);
+    if let Some(Candidate { score, .. }) = chosen {
+        let objective = measures.metric(&limits.maximise);
+        let gain = objective.map_or_else(String::new, |m| value(m, score.mean(&m.name)));
+        return format!("chose {}: {} {gain}, {promise}", score.label, limits.maximise);
     }
-    let mut text = format!(
-        "none chosen: no multiplier was shown to keep collisions per step below {} with {sure}; the run is as it was",
-        limit.max_collisions
-    );
-    let tried = candidates.iter().find(|candidate| candidate.verdict == Verdict::NotShown);
-    if let Some(Candidate { score, episodes_needed, .. }) = tried {
-        let floor = score.measures.collision_floor.mean;
-        if floor >= limit.max_collisions {
-            let _ = write!(
-                text,
-                "\nagents that start overlapping alone make {floor:.4}; no action avoids that"
-            );
-        } else if let Some(needed) = episodes_needed {
-            let _ = write!(
-                text,
-                "\n{} looks safe enough: about {needed} episodes would show it (--episodes {})",
-                score.label,
-                (needed * 3 / 2).div_ceil(1000) * 1000
-            );
-        }
+    let mut text =
+        format!("none chosen: no multiplier was shown to keep {promise}; the run is as it was");
+    let tried = candidates.iter().find(|candidate| candidate.verdict == TestResult::NotShown);
+    let Some(Candidate { score, episodes_needed, .. }) = tried else { return text };
+    let hopeless = limited(measures, limits).into_iter().find_map(|(name, metric, unavoidable)| {
+        let least = score.mean(&unavoidable?.name);
+        (least >= *limits.limits.get(name)?).then_some((metric, least))
+    });
+    if let Some((metric, least)) = hopeless {
+        let _ = write!(text, "\nno action avoids {} of {}", value(metric, least), metric.name);
+    } else if let Some(needed) = episodes_needed {
+        let _ = write!(
+            text,
+            "\n{} looks safe enough: about {needed} episodes would show it (--episodes {})",
+            score.label,
+            (needed * 3 / 2).div_ceil(1000) * 1000
+        );
     }
     text
 }

@@ -2,7 +2,7 @@
 
 use super::output::{overrides, print};
 use anyhow::Context;
-use cgcmarl::config::{Config, Preset};
+use cgcmarl::Config;
 use clap::Args;
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -10,7 +10,7 @@ const EXAMPLES: &str = "\
 Examples:
   cgcmarl config                          the default configuration
   cgcmarl config preset=paper agents=6    the paper's hyperparameters for six agents
-  cgcmarl config algorithm=iql            a baseline's defaults
+  cgcmarl config task=NAME algorithm=iql  another task, and a baseline's defaults
   cgcmarl config agents=10 > ten.toml     a file to edit; train it with --config ten.toml";
 
 /// What `config` takes.
@@ -22,18 +22,25 @@ pub(crate) struct ConfigArgs {
     /// A file of settings (TOML); words on the command line win
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Name the presets
+    /// Name the presets of the algorithm
     #[arg(long)]
     list: bool,
 }
 
 /// Prints the configuration, or the presets.
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
+    let config = resolve(args.config.as_ref(), &args.settings)?;
     if args.list {
-        let names: Vec<&str> = Preset::NAMES.iter().map(|(name, _)| *name).collect();
-        print(&names.join("\n"))?;
+        print(
+            &["default"]
+                .iter()
+                .chain(config.algorithm()?.presets())
+                .copied()
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )?;
     } else {
-        print(&resolve(args.config.as_ref(), &args.settings)?.to_toml())?;
+        print(&config.to_toml())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,17 +1,19 @@
 //! `evaluate`: one trained model at one multiplier, or a baseline at its own trade-off.
 
 use super::{
+    conditions::Conditions,
     multiplier,
     output::{self, OutputFormat, print},
-    sweep::changes,
 };
-use crate::report;
+use crate::report::{paper, table};
 use anyhow::Context;
 use cgcmarl::{
+    Config, Model,
     checkpoint::atomic,
-    config::Config,
     coordination::write_log_uai,
-    experiment::{Model, on_threads, play},
+    episode::Acting,
+    evaluation::{Measures, Score},
+    run::{named_multipliers, on_threads, play},
 };
 use clap::Args;
 use std::{
@@ -21,9 +23,10 @@ use std::{
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl evaluate models/simple_spread_3 --multiplier 0.5
-  cgcmarl evaluate RUN --multiplier 0.5 --agents 6 --layout line --episodes 2000
-  cgcmarl evaluate RUN --export-uai decision.LG     its first decision, for other solvers";
+  cgcmarl evaluate RUN --multiplier 0.5
+  cgcmarl evaluate RUN --multiplier NAME=0.5,OTHER=0.1   each constraint by its name
+  cgcmarl evaluate RUN --agents 6 --episodes 2000
+  cgcmarl evaluate RUN --export-uai decision.LG          its first decision, for other solvers";
 
 /// What `evaluate` takes.
 #[derive(Debug, Args)]
@@ -31,26 +34,24 @@ Examples:
 pub(crate) struct EvaluateArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings to change, such as `contact=true` `acting.solver=max_sum`
-    settings: Vec<String>,
-    /// Weight of the constraints; a baseline has none [default: what `choose` left in the run, else 1]
-    #[arg(long)]
-    multiplier: Option<f32>,
+    #[command(flatten)]
+    conditions: Conditions,
+    /// Weight of the constraints: one number for all, or each as NAME=NUMBER, separated by commas; a
+    /// baseline has none [default: what `choose` left in the run, else 1]
+    #[arg(long, value_name = "λ", allow_hyphen_values = true)]
+    multiplier: Option<String>,
     /// Episodes to play [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
-    /// Team size [default: the run's]
-    #[arg(long)]
-    agents: Option<usize>,
-    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
-    #[arg(long)]
-    layout: Option<String>,
     /// Write one decision as a log-UAI file instead of playing
     #[arg(long, value_name = "FILE")]
     export_uai: Option<PathBuf>,
     /// Which decision of which episode to export, as EPISODE:STEP
     #[arg(long, default_value = "0:0", value_name = "EPISODE:STEP")]
     decision: String,
+    /// Print what the paper prints below it, where the task is the paper's
+    #[arg(long)]
+    beside_paper: bool,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
     threads: Option<usize>,
@@ -61,42 +62,40 @@ pub(crate) struct EvaluateArgs {
 
 /// Plays and prints, or exports a decision.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+    let threads = output::threads(args.threads)?;
     let mut model = Model::open(&args.run)?;
-    if args.multiplier.is_some() {
-        refuse_baseline(&model, "--multiplier")?;
-    }
-    let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
-    let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
-    let mut config = model.config.with(&changes)?;
+    let mut config = args.conditions.apply(&model.config)?;
     model.act_as(&config);
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
-    if let Some(file) = &args.export_uai {
-        refuse_baseline(&model, "--export-uai")?;
-        output::check_file(file)?;
-        return export(args, &model, &config, file, multiplier);
+    let spec = config.scenario()?.spec()?;
+    let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
+    if args.beside_paper {
+        paper::check(&config.task)?;
     }
-    let score = on_threads(output::threads(args.threads), || {
-        let mut points = model.operating_points(&config.environment, &[multiplier])?;
-        let (label, multiplier) = (points[0].setting.label(), points[0].setting.multiplier());
-        let policy = points[0].policy.as_mut();
-        play(&config.environment, &config.evaluation, &label, multiplier, policy)
-    })??;
+    if let Some(file) = &args.export_uai {
+        multiplier::refuse_baseline(&model, "--export-uai")?;
+        output::check_file(file)?;
+        return export(args, &model, &config, file, &multipliers);
+    }
+    let score = on_threads(threads, || score(&model, &config, multipliers))??;
     match args.format {
-        OutputFormat::Table => print(&report::table::score_table(&score)),
+        OutputFormat::Table => print(&table::score_table(&score, &Measures::of(&spec))),
         OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
     }?;
+    if args.beside_paper && args.format == OutputFormat::Table {
+        print(&format!("\n{}", paper::table(spec.n_agents())))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses an option that only a model with multipliers understands.
-pub(crate) fn refuse_baseline(model: &Model, option: &str) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        model.has_multipliers(),
-        "`{option}` needs a cg_cmarl run; {} was trained with {}, which has the one trade-off it was trained for",
-        model.run.path().display(),
-        model.config.algorithm.name()
-    );
-    Ok(())
+/// The score of a model under some conditions.
+fn score(model: &Model, config: &Config, multipliers: Vec<f32>) -> anyhow::Result<Score> {
+    let scenario = config.scenario()?;
+    let mut points = model.operating_points(&scenario, &[multipliers])?;
+    let point = points.first_mut().context("the model has no operating point")?;
+    let named = named_multipliers(&scenario.spec()?, &point.multipliers);
+    let mut acting = Acting(point.policy.as_mut());
+    Ok(play(&scenario, &config.evaluation, &point.label, named, &mut acting)?)
 }
 
 /// Writes one decision for other solvers.
@@ -105,7 +104,7 @@ fn export(
     model: &Model,
     config: &Config,
     file: &Path,
-    multiplier: f32,
+    multipliers: &[f32],
 ) -> anyhow::Result<ExitCode> {
     let shown = file.display();
     let place = args
@@ -116,7 +115,7 @@ fn export(
             format!("invalid value for `--decision`: {} (write EPISODE:STEP)", args.decision)
         })?;
     let start_seed = config.evaluation.start_seed;
-    let decision = model.decision(&config.environment, start_seed, multiplier, place)?;
+    let decision = model.decision(&config.scenario()?, start_seed, multipliers, place)?;
     anyhow::ensure!(!file.exists(), "{shown} exists already; choose another name");
     let mut text = Vec::new();
     write_log_uai(&decision.graph, &decision.tables, &mut text)?;

@@ -2,9 +2,10 @@
 
 pub(crate) mod check_environment;
 pub(crate) mod choose;
+pub(crate) mod conditions;
 pub(crate) mod config;
-mod crew;
 pub(crate) mod evaluate;
+mod job_runner;
 pub(crate) mod multiplier;
 pub(crate) mod output;
 pub(crate) mod paper_check;
@@ -14,6 +15,7 @@ pub(crate) mod reproduce;
 pub(crate) mod solve;
 pub(crate) mod summary;
 pub(crate) mod sweep;
+pub(crate) mod tasks;
 pub(crate) mod theory;
 pub(crate) mod train;
 pub(crate) mod view;

@@ -1,26 +1,216 @@
-//! Which multiplier a command plays at: the one given, else the one chosen for the run, else 1.
+//! Which multipliers a command plays at: those given, else those chosen for the run, else 1.
+//!
+//! Users write `0.5` for all constraints together, or each by its name: `NAME=0.5,OTHER=0.1`.
 
 use super::output::remark;
-use cgcmarl::run_dir::RunDir;
+use anyhow::{Context, bail, ensure};
+use cgcmarl::{
+    Error, Model,
+    environment::Spec,
+    evaluation::{EvaluationOptions, Limits, Measures},
+    run_dir::RunDir,
+};
+use serde_json::Value;
 
 /// What commands play at where nothing was given or chosen.
 const DEFAULT: f32 = 1.0;
+const ONE: &str = "--multiplier";
+const MANY: &str = "--multipliers";
 
-/// The multiplier to play at; one that `choose` left in the run is announced.
-pub(crate) fn resolve(given: Option<f32>, run: &RunDir) -> anyhow::Result<f32> {
-    if let Some(multiplier) = given {
-        anyhow::ensure!(
-            multiplier.is_finite() && multiplier >= 0.0,
-            "invalid value for `--multiplier`: {multiplier} (must be zero or more)"
-        );
-        return Ok(multiplier);
+/// One multiplier per constraint; those that `choose` left in the run are announced.
+pub(crate) fn resolve(given: Option<&str>, model: &Model, spec: &Spec) -> anyhow::Result<Vec<f32>> {
+    if let Some(text) = given {
+        refuse_baseline(model, ONE)?;
+        return parse(text, &spec.constraint_names());
     }
-    let Some(choice) = run.choice()? else { return Ok(DEFAULT) };
-    remark(&format!(
-        "at λ={}, chosen for this run: collisions per step below {} with {} % confidence",
-        choice.multiplier,
-        choice.limit.max_collisions,
-        100.0 * choice.limit.confidence
-    ));
-    Ok(choice.multiplier as f32)
+    match chosen(&model.run, spec)? {
+        Some((multipliers, told)) => {
+            remark(&told);
+            Ok(multipliers)
+        }
+        None => Ok(vec![DEFAULT; spec.n_constraints()]),
+    }
+}
+
+/// Refuses an option that only a model with multipliers understands.
+pub(crate) fn refuse_baseline(model: &Model, option: &str) -> anyhow::Result<()> {
+    ensure!(
+        model.has_multipliers()?,
+        "`{option}` needs a cg_cmarl run; {} was trained with {}, which has the one trade-off it was trained for",
+        model.run.path().display(),
+        model.config.algorithm
+    );
+    Ok(())
+}
+
+/// The multipliers of a text, one per constraint.
+fn parse(text: &str, names: &[String]) -> anyhow::Result<Vec<f32>> {
+    if !text.contains('=') {
+        return Ok(vec![number(ONE, text)?; names.len()]);
+    }
+    let mut given = vec![None; names.len()];
+    for word in text.split(',') {
+        let Some((name, value)) = word.split_once('=') else {
+            bail!(Error::setting(ONE, word, "is written CONSTRAINT=NUMBER, separated by commas"));
+        };
+        let index = constraint(ONE, name, names)?;
+        let value = number(ONE, value)?;
+        if given[index].replace(value).is_some() {
+            bail!(Error::setting(ONE, word, format!("`{name}` is given twice")));
+        }
+    }
+    let each = names.iter().zip(given).map(|(name, value)| {
+        value.with_context(|| Error::setting(ONE, text, format!("`{name}` is missing")).to_string())
+    });
+    each.collect()
+}
+
+/// Puts the lists of a sweep into its options: one for all constraints, or some by name for a grid.
+pub(crate) fn apply_lists(
+    lists: &[String],
+    spec: &Spec,
+    options: &mut EvaluationOptions,
+) -> anyhow::Result<()> {
+    if !lists.is_empty() {
+        options.grid.clear();
+    }
+    let (names, mut is_shared) = (spec.constraint_names(), false);
+    for list in lists {
+        let (name, numbers) = match list.split_once('=') {
+            Some((name, numbers)) => (Some(name), numbers),
+            None => (None, list.as_str()),
+        };
+        let values = numbers.split(',').map(|text| number(MANY, text));
+        let values = values.collect::<anyhow::Result<Vec<f32>>>()?;
+        let repeated = match name {
+            Some(name) => {
+                constraint(MANY, name, &names)?;
+                options.grid.insert(name.to_owned(), values).is_some()
+            }
+            None => {
+                options.multipliers = values;
+                std::mem::replace(&mut is_shared, true)
+            }
+        };
+        if repeated {
+            bail!(Error::setting(MANY, list, "is given twice; separate the numbers by commas"));
+        }
+    }
+    Ok(())
+}
+
+/// A number that can be a multiplier.
+fn number(option: &str, text: &str) -> anyhow::Result<f32> {
+    match text.trim().parse::<f32>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => bail!(Error::setting(option, text, "a multiplier is a finite number, zero or more")),
+    }
+}
+
+/// The index of a constraint.
+pub(crate) fn constraint(option: &str, name: &str, names: &[String]) -> anyhow::Result<usize> {
+    names.iter().position(|known| known == name).with_context(|| {
+        let all: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        let reason = format!("there is no such constraint, only {}", all.join(", "));
+        Error::setting(option, name, reason).to_string()
+    })
+}
+
+/// What `choose` left in a run, and how to say so.
+fn chosen(run: &RunDir, spec: &Spec) -> anyhow::Result<Option<(Vec<f32>, String)>> {
+    if !run.file("choice.json").exists() {
+        return Ok(None);
+    }
+    let file: Value = serde_json::from_str(&run.read("choice.json")?).unwrap_or_default();
+    // Earlier versions knew one multiplier for all constraints.
+    if let Some(multiplier) = file["multiplier"].as_f64() {
+        let told = format!("at λ={multiplier}, chosen for this run by an earlier version");
+        return Ok(Some((vec![multiplier as f32; spec.n_constraints()], told)));
+    }
+    let Some(choice) = run.choice()? else { return Ok(None) };
+    let multiplier = |name: &String| {
+        choice.multipliers.get(name).map(|m| *m as f32).with_context(|| {
+            let file = run.file("choice.json");
+            format!("{}: holds no multiplier for `{name}`; choose again", file.display())
+        })
+    };
+    let names = spec.constraint_names();
+    let multipliers = names.iter().map(multiplier).collect::<anyhow::Result<Vec<f32>>>()?;
+    let told = format!(
+        "at {}, chosen for this run: {}",
+        choice.evidence.score.label,
+        promise(&choice.limits, &Measures::of(spec))
+    );
+    Ok(Some((multipliers, told)))
+}
+
+/// What limits promise, in words.
+pub(crate) fn promise(limits: &Limits, measures: &Measures) -> String {
+    let each = limits.limits.iter().map(|(name, limit)| {
+        let constraint = measures.constraints.iter().find(|constraint| constraint.name == name);
+        let metric = constraint.map_or(name, |constraint| constraint.metric.as_str());
+        format!("{metric} below {limit}")
+    });
+    let each: Vec<_> = each.collect();
+    format!("{} with {} % confidence", each.join(" and "), 100.0 * limits.confidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cgcmarl::Config;
+
+    fn spec() -> Spec {
+        let settings = [("constraints".to_owned(), r#"["collision","energy"]"#.to_owned())];
+        Config::resolve(None, &settings).unwrap().scenario().unwrap().spec().unwrap()
+    }
+
+    fn parsed(text: &str) -> Result<Vec<f32>, String> {
+        parse(text, &spec().constraint_names()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_number_is_for_all_and_names_are_for_each() {
+        assert_eq!(parsed("0.5").unwrap(), [0.5, 0.5]);
+        assert_eq!(parsed("energy=0.1,collision=2").unwrap(), [2.0, 0.1]);
+    }
+
+    #[test]
+    fn what_is_no_multiplier_is_refused_by_name() {
+        for (text, told) in [
+            ("nan", "`--multiplier`: nan (a multiplier is a finite number"),
+            ("inf", "`--multiplier`: inf"),
+            ("-1", "`--multiplier`: -1"),
+            ("much", "`--multiplier`: much"),
+            (
+                "height=1",
+                "`--multiplier`: height (there is no such constraint, only `collision`, `energy`)",
+            ),
+            ("collision=1", "`energy` is missing"),
+            ("collision=1,collision=2", "`collision` is given twice"),
+            ("collision=1,2", "`--multiplier`: 2 (is written CONSTRAINT=NUMBER"),
+        ] {
+            let error = parsed(text).unwrap_err();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    fn swept(lists: &[&str]) -> Result<EvaluationOptions, String> {
+        let mut options = EvaluationOptions::default();
+        let lists: Vec<String> = lists.iter().map(ToString::to_string).collect();
+        apply_lists(&lists, &spec(), &mut options).map_err(|error| error.to_string())?;
+        Ok(options)
+    }
+
+    #[test]
+    fn a_sweep_takes_one_list_or_a_grid() {
+        assert_eq!(swept(&["0,0.5"]).unwrap().multipliers, [0.0, 0.5]);
+        let grid = swept(&["collision=0,0.5", "energy=1"]).unwrap().grid;
+        assert_eq!((&grid["collision"][..], &grid["energy"][..]), (&[0.0, 0.5][..], &[1.0][..]));
+        for lists in
+            [&["nan,inf,-3"][..], &["0,inf"], &["height=1"], &["1", "2"], &["energy=0", "energy=1"]]
+        {
+            assert!(swept(lists).unwrap_err().contains("`--multipliers`"), "{lists:?}");
+        }
+    }
 }

@@ -5,6 +5,9 @@ use cgcmarl::error::Error;
 use clap::ValueEnum;
 use std::{io::Write, path::Path, process::ExitCode};
 
+/// Most threads that are started.
+const MAX_THREADS: usize = 1024;
+
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
@@ -81,8 +84,20 @@ pub(crate) fn overrides(words: &[String]) -> anyhow::Result<Vec<(String, String)
 }
 
 /// Number of threads: as given, else one per core.
-pub(crate) fn threads(given: Option<usize>) -> usize {
-    given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+pub(crate) fn threads(given: Option<usize>) -> anyhow::Result<usize> {
+    match given {
+        Some(threads) if !(1..=MAX_THREADS).contains(&threads) => {
+            let reason = format!("must be 1 to {MAX_THREADS}");
+            Err(Error::setting("--threads", threads, reason).into())
+        }
+        Some(threads) => Ok(threads),
+        None => Ok(cores()),
+    }
+}
+
+/// Number of cores.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::output::{OutputFormat, print};
 use crate::report::table;
 use anyhow::Context;
 use cgcmarl_paper::reproduction::{
-    Results,
-    check::{Line, Verdict, check},
+    check::{CheckOutcome, Line, check},
+    open,
 };
 use clap::Args;
 use std::{path::PathBuf, process::ExitCode};
@@ -19,8 +19,8 @@ A number is confirmed within the stated tolerance: two deviations of the differe
 of both, at least 5 % of the printed number. Beyond it, a better one exceeds the paper and a worse
 one is not confirmed. `cgcmarl reproduce` makes the folder.";
 
-const VERDICTS: [Verdict; 4] =
-    [Verdict::Confirmed, Verdict::Exceeded, Verdict::NotConfirmed, Verdict::NotMeasured];
+const VERDICTS: [CheckOutcome; 4] =
+    [CheckOutcome::Confirmed, CheckOutcome::Exceeded, CheckOutcome::NotConfirmed, CheckOutcome::NotMeasured];
 
 /// What `paper-check` takes.
 #[derive(Debug, Args)]
@@ -36,11 +36,9 @@ pub(crate) struct PaperCheckArgs {
 
 /// Compares and prints.
 pub(crate) fn run(args: &PaperCheckArgs) -> anyhow::Result<ExitCode> {
-    let file = args.reproduction.join(RESULTS_FILE);
-    let shown = file.display();
-    let text = std::fs::read_to_string(&file)
-        .with_context(|| format!("{shown}: first run `cgcmarl reproduce`"))?;
-    let results: Results = serde_json::from_str(&text).with_context(|| shown.to_string())?;
+    let shown = args.reproduction.display();
+    let results = open(&args.reproduction)?
+        .with_context(|| format!("{shown}: holds no rows; first run `cgcmarl reproduce`"))?;
     let lines = check(&results);
     match args.format {
         OutputFormat::Table => print(&format!("{}\n{}", line_table(&lines), counts(&lines))),

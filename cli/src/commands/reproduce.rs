@@ -1,12 +1,12 @@
 //! `reproduce`: the paper's tables and figures, measured; runs what is missing.
 
 use super::{
-    crew::{self, Crew},
-    output::{self, print, remark},
+    job_runner::{JobRunner, JobsEnd},
+    output::{check_folder, cores, print, remark},
 };
-use crate::report::{reproduction, table};
+use crate::report::{paper::reproduction, table};
 use anyhow::{Context, bail, ensure};
-use cgcmarl::environment::layout::Layout;
+use cgcmarl::environment::simple_spread::layout::Layout;
 use cgcmarl_paper::reproduction::{Budget, LAYOUTS, Plan, ROWS, Results, Row, gather};
 use clap::{Args, ValueEnum};
 use std::{
@@ -98,7 +98,7 @@ pub(crate) struct ReproduceArgs {
 
 /// Trains and plays what is missing, then writes everything.
 pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
-    output::check_folder(&args.out)?;
+    check_folder(&args.out)?;
     let plan = plan(args)?;
     // Every configuration is read before the first training starts.
     for job in plan.jobs() {
@@ -107,9 +107,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         announce(&plan, &args.out);
     }
-    let n_workers = args.jobs.unwrap_or_else(|| output::threads(None)).max(1);
-    let crew = Crew { plan: &plan, folder: &args.out, n_workers, quiet: args.quiet };
-    let crew::Shift { stopped, failures } = crew.work()?;
+    let n_workers = args.jobs.unwrap_or_else(cores).max(1);
+    let runner = JobRunner { plan: &plan, folder: &args.out, n_workers, quiet: args.quiet };
+    let JobsEnd { stopped, failures } = runner.run()?;
     if stopped {
         remark("stopped; everything is saved. The same command goes on.");
         return Ok(ExitCode::from(130));

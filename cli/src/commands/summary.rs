@@ -2,21 +2,21 @@
 
 use super::output::{OutputFormat, check_folder, print};
 use crate::report;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cgcmarl::{evaluation::Front, run_dir::RunDir};
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::{fs::canonicalize, path::PathBuf, process::ExitCode};
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl summary runs/simple_spread_3/cg_cmarl/seed_*
-  cgcmarl summary RUN RUN RUN --out mean --format json";
+  cgcmarl summary runs/TASK/cg_cmarl/seed_*
+  cgcmarl summary RUN OTHER THIRD --out mean --format json";
 
 /// What `summary` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SummaryArgs {
-    /// Run directories whose sweeps are averaged, multiplier by multiplier
+    /// Run directories whose sweeps are averaged, point by point
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// Where front.json, front.csv, front.svg and front.png of the mean go
@@ -30,6 +30,7 @@ pub(crate) struct SummaryArgs {
 /// Reads every run's front, averages and prints.
 pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
     args.out.iter().try_for_each(|place| check_folder(place))?;
+    refuse_repeated(&args.runs)?;
     let fronts = args
         .runs
         .iter()
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
         .collect::<anyhow::Result<Vec<Front>>>()?;
     if let Some(other) = fronts.iter().position(|front| front.environment != fronts[0].environment)
     {
-        anyhow::bail!(
+        bail!(
             "{} and {} were measured in different environments",
             args.runs[0].display(),
             args.runs[other].display()
@@ -49,11 +50,24 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
     let mean = Front::over_seeds(&fronts)
         .context("the runs were swept over different multipliers; sweep them alike first")?;
     if let Some(place) = &args.out {
-        report::save_front_in(place, &mean)?;
+        report::save_front_in(place, &mean, false)?;
     }
     match args.format {
         OutputFormat::Table => print(&report::table::front_table(&mean)),
         OutputFormat::Json => print(&serde_json::to_string_pretty(&mean)?),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// One run counted twice would look like two seeds that agree.
+fn refuse_repeated(runs: &[PathBuf]) -> anyhow::Result<()> {
+    let places: Vec<PathBuf> =
+        runs.iter().map(|run| canonicalize(run).unwrap_or_else(|_| run.clone())).collect();
+    for (index, run) in runs.iter().enumerate() {
+        if let Some(first) = places[..index].iter().position(|place| *place == places[index]) {
+            let (first, run) = (runs[first].display(), run.display());
+            bail!("{first} and {run} are the same run: a mean needs runs with different seeds");
+        }
+    }
+    Ok(())
 }

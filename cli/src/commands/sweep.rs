@@ -1,13 +1,15 @@
 //! `sweep`: the whole trade-off of one trained model.
 
 use super::{
-    evaluate::refuse_baseline,
+    conditions::Conditions,
+    multiplier,
     output::{self, OutputFormat, print, remark},
 };
-use crate::report;
+use crate::report::{self, paper, table};
 use cgcmarl::{
-    evaluation::Front,
-    experiment::{Model, on_threads},
+    Model,
+    evaluation::{Front, grid},
+    run::on_threads,
     run_dir::files,
 };
 use clap::Args;
@@ -19,9 +21,10 @@ use std::{
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl sweep models/simple_spread_3
+  cgcmarl sweep RUN
   cgcmarl sweep RUN --multipliers 0,0.5,1 --episodes 2000 --format json
-  cgcmarl sweep RUN --layout line agents=4          on other layouts and team sizes";
+  cgcmarl sweep RUN --multipliers NAME=0,0.5,1 --multipliers OTHER=0,0.1   every combination
+  cgcmarl sweep RUN agents=4 --out other           under other conditions, beside the run's front";
 
 /// What `sweep` takes.
 #[derive(Debug, Args)]
@@ -29,23 +32,21 @@ Examples:
 pub(crate) struct SweepArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings to change, such as `contact=true` `acting.solver=max_sum`
-    settings: Vec<String>,
-    /// Multipliers to try, separated by commas [default: the run's]
-    #[arg(long, value_delimiter = ',')]
-    multipliers: Option<Vec<f32>>,
-    /// Episodes per multiplier [default: the run's]
+    #[command(flatten)]
+    conditions: Conditions,
+    /// Multipliers to try, separated by commas: for all constraints together, or NAME=… for one of
+    /// them, once for each, for every combination [default: the run's]
+    #[arg(long, value_name = "λ,λ,…", allow_hyphen_values = true)]
+    multipliers: Vec<String>,
+    /// Episodes per point [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
-    /// Team size [default: the run's]
-    #[arg(long)]
-    agents: Option<usize>,
-    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
-    #[arg(long)]
-    layout: Option<String>,
     /// Where front.json, front.csv, front.svg and front.png go [default: the run]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Print and draw what the paper prints beside it, where the task is the paper's
+    #[arg(long)]
+    beside_paper: bool,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
     threads: Option<usize>,
@@ -57,70 +58,58 @@ pub(crate) struct SweepArgs {
 /// Sweeps, draws and prints.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     args.out.iter().try_for_each(|place| output::check_folder(place))?;
+    let threads = output::threads(args.threads)?;
     let mut model = Model::open(&args.run)?;
-    let changes = changes(&args.settings, args.agents, args.layout.as_deref())?;
-    let mut config = model.config.with(&changes)?;
+    let mut config = args.conditions.apply(&model.config)?;
     model.act_as(&config);
-    if let Some(multipliers) = &args.multipliers {
-        refuse_baseline(&model, "--multipliers")?;
-        config.evaluation.multipliers.clone_from(multipliers);
+    let scenario = config.scenario()?;
+    if args.beside_paper {
+        paper::check(&config.task)?;
+    }
+    if !args.multipliers.is_empty() {
+        multiplier::refuse_baseline(&model, "--multipliers")?;
+        multiplier::apply_lists(&args.multipliers, &scenario.spec()?, &mut config.evaluation)?;
     }
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
-    let front = on_threads(output::threads(args.threads), || {
-        model.sweep(&config.environment, &config.evaluation, &mut |score| {
+    let front = on_threads(threads, || {
+        model.sweep(&scenario, &config.evaluation, &mut |score| {
             remark(&format!("{} done", score.label));
         })
     })??;
     // A sweep under other conditions does not replace the run's own front.
     let place = match &args.out {
-        None if changes.is_empty() => Some(args.run.clone()),
+        None if args.conditions.is_unchanged() => Some(args.run.clone()),
         given => given.clone(),
     };
     if let Some(place) = &place {
-        report::save_front_in(place, &front)?;
+        report::save_front_in(place, &front, args.beside_paper)?;
     }
     match args.format {
-        OutputFormat::Table => print(&text(&front, place.as_deref())),
+        OutputFormat::Table => print(&text(&front, place.as_deref(), args.beside_paper)),
         OutputFormat::Json => print(&serde_json::to_string_pretty(&front)?),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings that differ from the run's, from words and from options of their own.
-pub(crate) fn changes(
-    settings: &[String],
-    agents: Option<usize>,
-    layout: Option<&str>,
-) -> anyhow::Result<Vec<(String, String)>> {
-    let mut changes = output::overrides(settings)?;
-    changes.extend(agents.map(|n| ("agents".to_owned(), n.to_string())));
-    changes.extend(layout.map(|name| ("layout".to_owned(), name.to_owned())));
-    Ok(changes)
-}
-
 /// Sweeps a finished run as its configuration says, and prints the table.
-pub(crate) fn sweep_and_save(path: &Path, quiet: bool) -> anyhow::Result<()> {
+pub(crate) fn sweep_and_save(path: &Path, beside_paper: bool, quiet: bool) -> anyhow::Result<()> {
     let model = Model::open(path)?;
-    let config = &model.config;
-    if !quiet && model.has_multipliers() {
-        remark(&format!(
-            "sweeping {} multipliers over {} episodes each",
-            config.evaluation.multipliers.len(),
-            config.evaluation.episodes
-        ));
+    let (scenario, options) = (model.scenario()?, &model.config.evaluation);
+    if !quiet && model.has_multipliers()? {
+        let n_points = grid(options, &scenario.spec()?)?.len();
+        remark(&format!("sweeping {n_points} trade-offs over {} episodes each", options.episodes));
     } else if !quiet {
-        remark(&format!("scoring over {} episodes", config.evaluation.episodes));
+        remark(&format!("scoring over {} episodes", options.episodes));
     }
-    let front = model.sweep(&config.environment, &config.evaluation, &mut |_| {})?;
-    report::save_front_in(path, &front)?;
-    print(&text(&front, Some(path)))
+    let front = model.sweep(&scenario, options, &mut |_| {})?;
+    report::save_front_in(path, &front, beside_paper)?;
+    print(&text(&front, Some(path), beside_paper))
 }
 
-fn text(front: &Front, place: Option<&Path>) -> String {
-    let mut text = report::table::front_table(front);
-    let printed = report::table::paper_table(front.n_agents);
-    if !printed.is_empty() {
-        let _ = write!(text, "\n{printed}");
+fn text(front: &Front, place: Option<&Path>, beside_paper: bool) -> String {
+    let mut text = table::front_table(front);
+    if beside_paper {
+        let _ = write!(text, "\n{}", paper::table(front.n_agents));
     }
     if let Some(place) = place {
         let _ =

@@ -1,11 +1,14 @@
 //! `theory`: the paper's claims as measured experiments.
 
 use super::output::{self, OutputFormat, print, remark};
-use crate::report;
+use crate::report::paper;
 use anyhow::Context;
 use cgcmarl::{
+    Model,
+    algorithm::CgCmarlOptions,
     checkpoint::atomic,
-    experiment::{Model, build_arena, on_threads},
+    run::{on_threads, vectorise},
+    run_dir::files,
 };
 use cgcmarl_paper::theory::{self, BudgetPoint, ErrorBudget, Report};
 use clap::{Args, ValueEnum};
@@ -21,7 +24,7 @@ Examples:
   cgcmarl theory                                   every check, two to three minutes
   cgcmarl theory --check bound --format json
   cgcmarl theory --seed 7 --out docs/theory        figures and theory.json go there
-  cgcmarl theory --run models/simple_spread_3      the error budget of a trained model";
+  cgcmarl theory --run RUN                         the error budget of a trained model";
 
 /// Multipliers at which a trained model is looked at.
 const MULTIPLIERS: [f32; 3] = [0.0, 0.5, 5.0];
@@ -72,7 +75,7 @@ pub(crate) struct TheoryArgs {
 /// Checks, draws and prints.
 pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
     args.out.iter().try_for_each(|place| output::check_folder(place))?;
-    let n_threads = output::threads(args.threads);
+    let n_threads = output::threads(args.threads)?;
     if let Some(run) = &args.run {
         let budget = on_threads(n_threads, || trained(run))??;
         let json = serde_json::to_string_pretty(&budget)?;
@@ -82,17 +85,17 @@ pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
         atomic::write(&path, format!("{json}\n").as_bytes())
             .with_context(|| path.display().to_string())?;
         match args.format {
-            OutputFormat::Table => print(&report::budget::table(&budget)),
+            OutputFormat::Table => print(&paper::budget::table(&budget)),
             OutputFormat::Json => print(&json),
         }?;
         return Ok(ExitCode::SUCCESS);
     }
     let report = on_threads(n_threads, || checks(args.check, args.seed))?;
     if let Some(folder) = &args.out {
-        report::theory::save(folder, &report)?;
+        paper::theory::save(folder, &report)?;
     }
     match args.format {
-        OutputFormat::Table => print(&report::theory::verdicts(&report)),
+        OutputFormat::Table => print(&paper::theory::verdicts(&report)),
         OutputFormat::Json => print(&serde_json::to_string_pretty(&report)?),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -138,16 +141,16 @@ fn checks(chosen: Check, seed: u64) -> Report {
 /// The error budget of a trained run.
 fn trained(run: &Path) -> anyhow::Result<ErrorBudget> {
     let model = Model::open(run)?;
-    let environment = &model.config.environment;
-    let learner = model.learner(environment)?;
-    let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| learner.policy_at(m)).collect();
-    let gamma = model.config.cg_cmarl.learning.gamma;
+    let scenario = model.scenario()?;
+    let trained = model.cg_cmarl(&scenario)?;
+    let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| trained.policy_at(m)).collect();
+    let gamma = model.config.typed_options::<CgCmarlOptions>()?.learning.gamma;
     let options = theory::TrainedOptions::new(gamma, HELD_OUT);
-    let mut arena = build_arena(environment, options.episodes)?;
+    let mut environments = vectorise(&scenario, options.episodes)?;
     let started = Instant::now();
     let tick = |point: &BudgetPoint| {
         let (done, seconds) = (point.multiplier, started.elapsed().as_secs());
         remark(&format!("λ = {done} of {MULTIPLIERS:?} done after {seconds} s"));
     };
-    Ok(theory::check_trained(&mut policies, &mut arena, &options, &tick))
+    Ok(theory::check_trained(&mut policies, &mut environments, &options, &tick))
 }

@@ -3,10 +3,14 @@
 use super::{config::resolve, output, sweep::sweep_and_save};
 use crate::{
     progress::{Progress, Status},
-    report,
+    report::{self, measure::value, paper},
 };
 use anyhow::Context;
-use cgcmarl::experiment::{End, Session, Watch, on_threads};
+use cgcmarl::{
+    environment::Spec,
+    evaluation::Measures,
+    run::{End, Session, Watch, on_threads},
+};
 use clap::Args;
 use serde_json::Value;
 use std::{
@@ -20,12 +24,12 @@ use std::{
 
 const TRAIN_EXAMPLES: &str = "\
 Examples:
-  cgcmarl train                                  three agents, about three minutes
+  cgcmarl train                                  a small team, about three minutes
   cgcmarl train agents=6 seed=7 total_steps=200000 gamma=0.9 batch_size=128
+  cgcmarl train task=NAME                        another task; `cgcmarl tasks` lists them
   cgcmarl train preset=paper                     the paper's hyperparameters to the letter
-  cgcmarl train constraints='[\"collision\",\"energy\"]'
-  cgcmarl train agents=10 start_from=models/simple_spread_6
-  cgcmarl train algorithm=iql local_ratio=0.3    a baseline, with its share of collision reward
+  cgcmarl train agents=10 start_from=RUN         on from the network of another team
+  cgcmarl train algorithm=iql                    a baseline
 
 `cgcmarl config` prints every setting. Ctrl-C saves; `cgcmarl resume RUN` goes on.";
 
@@ -41,6 +45,9 @@ pub(crate) struct TrainArgs {
     /// Where the run goes [default: runs/<task>/<algorithm>/seed_<k>]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Print and draw what the paper prints beside the front, where the task is the paper's
+    #[arg(long)]
+    beside_paper: bool,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
     threads: Option<usize>,
@@ -51,10 +58,13 @@ pub(crate) struct TrainArgs {
 
 /// What `resume` takes.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  cgcmarl resume runs/simple_spread_3/cg_cmarl/seed_1")]
+#[command(after_help = "Example:\n  cgcmarl resume runs/TASK/cg_cmarl/seed_1")]
 pub(crate) struct ResumeArgs {
     /// The run directory
     run: PathBuf,
+    /// Print and draw what the paper prints beside the front, where the task is the paper's
+    #[arg(long)]
+    beside_paper: bool,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
     threads: Option<usize>,
@@ -65,26 +75,36 @@ pub(crate) struct ResumeArgs {
 
 /// Trains a new run.
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
+    let threads = output::threads(args.threads)?;
     let config = resolve(args.config.as_ref(), &args.settings)?;
-    on_threads(output::threads(args.threads), || {
+    if args.beside_paper {
+        paper::check(&config.task)?;
+    }
+    on_threads(threads, || {
         let session = Session::start(config, args.out.as_deref(), Path::new("runs"))?;
-        finish(session, args.quiet)
+        finish(session, args.beside_paper, args.quiet)
     })?
 }
 
 /// Goes on with a run.
 pub(crate) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
-    on_threads(output::threads(args.threads), || finish(Session::resume(&args.run)?, args.quiet))?
+    on_threads(output::threads(args.threads)?, || {
+        let session = Session::resume(&args.run)?;
+        if args.beside_paper {
+            paper::check(&session.config.task)?;
+        }
+        finish(session, args.beside_paper, args.quiet)
+    })?
 }
 
 /// Trains to the end, then sweeps and draws.
-fn finish(mut session: Session, quiet: bool) -> anyhow::Result<ExitCode> {
+fn finish(mut session: Session, beside_paper: bool, quiet: bool) -> anyhow::Result<ExitCode> {
     let path = session.run_dir().path().to_path_buf();
-    let mut watcher = Watcher::new(&session, quiet)?;
-    let environment = &session.config.environment;
+    let spec = session.config.scenario()?.spec()?;
+    let mut watcher = Watcher::new(&session, &spec, quiet)?;
     watcher.progress.say(&format!(
         "training {} agents for {} steps in {}",
-        environment.agents,
+        spec.n_agents(),
         session.config.training.total_steps,
         path.display()
     ));
@@ -99,11 +119,11 @@ fn finish(mut session: Session, quiet: bool) -> anyhow::Result<ExitCode> {
         ));
         return Ok(ExitCode::from(130));
     }
-    report::save_curves(session.run_dir())?;
+    report::save_curves(session.run_dir(), &watcher.measures)?;
     drop(session);
     // The training is saved, so that Ctrl-C need not wait for the sweep.
     watcher.interrupted.store(true, Ordering::SeqCst);
-    sweep_and_save(&path, quiet)?;
+    sweep_and_save(&path, beside_paper, quiet)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -111,11 +131,12 @@ fn finish(mut session: Session, quiet: bool) -> anyhow::Result<ExitCode> {
 struct Watcher {
     progress: Progress,
     status: Status,
+    measures: Measures,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Watcher {
-    fn new(session: &Session, quiet: bool) -> anyhow::Result<Self> {
+    fn new(session: &Session, spec: &Spec, quiet: bool) -> anyhow::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         ctrlc::set_handler(move || {
@@ -127,7 +148,8 @@ impl Watcher {
         .context("cannot listen for Ctrl-C")?;
         let total = session.config.training.total_steps;
         let status = Status { step: session.steps(), ..Status::default() };
-        Ok(Self { progress: Progress::new(session.steps(), total, quiet), status, interrupted })
+        let progress = Progress::new(session.steps(), total, quiet);
+        Ok(Self { progress, status, measures: Measures::of(spec), interrupted })
     }
 }
 
@@ -135,17 +157,50 @@ impl Watch for Watcher {
     fn round(&mut self, steps: u64, line: Option<&Value>) {
         self.status.step = steps;
         if let Some(line) = line {
-            let number = |key: &str| line[key].as_f64().unwrap_or_default();
-            self.status.coverage = number("coverage");
-            self.status.collisions = number("collisions_per_step");
-            let mut entries = line.as_object().into_iter().flatten();
-            let multiplier = entries.find(|(key, _)| key.starts_with("multiplier_"));
-            self.status.multiplier = multiplier.and_then(|(_, m)| m.as_f64());
+            self.status.measured = told(line, &self.measures);
         }
         self.progress.update(&self.status);
     }
 
     fn stop(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)
+    }
+}
+
+/// What a line of metrics says about the front's axes and the multipliers.
+fn told(line: &Value, measures: &Measures) -> String {
+    let axes = measures.axis_metrics().filter_map(|metric| {
+        let number = line[&metric.name].as_f64()?;
+        Some(format!("{} {}", metric.name, value(metric, number)))
+    });
+    let multipliers = measures.constraints.iter().filter_map(|constraint| {
+        let number = line[format!("multiplier_{}", constraint.name)].as_f64()?;
+        let name = if measures.constraints.len() == 1 { "" } else { &constraint.name };
+        Some(format!("λ {name}{}{number:.2}", if name.is_empty() { "" } else { " " }))
+    });
+    axes.chain(multipliers).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cgcmarl::Config;
+    use serde_json::json;
+
+    #[test]
+    fn progress_tells_the_axes_and_the_multipliers() {
+        let of = |constraints: &str| {
+            let settings = [("constraints".to_owned(), constraints.to_owned())];
+            let config = Config::resolve(None, &settings).unwrap();
+            Measures::of(&config.scenario().unwrap().spec().unwrap())
+        };
+        let line = json!({
+            "coverage": 0.934, "collisions_per_step": 0.0031, "cost_energy": 0.25,
+            "multiplier_collision": 0.5, "multiplier_energy": 0.1,
+        });
+        let text = told(&line, &of(r#"["collision"]"#));
+        assert_eq!(text, "coverage 93.4 %, collisions_per_step 0.00310, λ 0.50");
+        let text = told(&line, &of(r#"["collision","energy"]"#));
+        assert!(text.ends_with("λ collision 0.50, λ energy 0.10"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! `view`: a local page that plays a trained model live.
 
 use super::output::print;
-use crate::viewer::{self, Cast, Door};
+use crate::viewer::{self, Access, PolicyPool};
 use anyhow::Context;
 use clap::Args;
 use std::{
@@ -41,7 +41,7 @@ pub(crate) struct ViewArgs {
 
 /// Serves the page until Ctrl-C.
 pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<ExitCode> {
-    let cast = Cast::new(&args.run, args.compare.as_deref())?;
+    let pool = PolicyPool::new(&args.run, args.compare.as_deref())?;
     let listener = TcpListener::bind((args.host.as_str(), args.port))
         .with_context(|| format!("cannot listen on {}:{}", args.host, args.port))?;
     let address = listener.local_addr().context("cannot listen")?;
@@ -50,6 +50,6 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<ExitCode> {
     ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))
         .context("cannot listen for Ctrl-C")?;
     print(&format!("{} is at http://{address}/ (Ctrl-C ends)", args.run.display()))?;
-    viewer::serve(listener, cast, Door::new(address, &args.host), &stop)?;
+    viewer::serve(listener, pool, Access::new(address, &args.host), &stop)?;
     Ok(ExitCode::SUCCESS)
 }

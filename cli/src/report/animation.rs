@@ -7,7 +7,7 @@ use super::{
 };
 use crate::playback::Trace;
 
-/// Side of the arena in pixels.
+/// Side of the picture in pixels.
 const SIDE: usize = 360;
 /// Height of the caption above it.
 const CAPTION: usize = 30;

@@ -1,40 +1,27 @@
-//! Learning curves: coverage, collisions, multipliers and losses against environment steps.
+//! Learning curves: what the front's axes, the multipliers and the losses were at each step.
 
 use super::{
     axis::{Axis, Frame},
+    curve::{Curve, Curves},
+    measure::{axis_title, scale},
     picture::{Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place},
 };
+use cgcmarl::{environment::Metric, evaluation::Measures};
 use serde_json::{Value, json};
 
 const PANEL_WIDTH: f64 = 340.0;
 const PANEL_HEIGHT: f64 = 180.0;
 const COLOURS: [Colour; 5] = [BLUE, ORANGE, GREEN, PURPLE, GREY];
 
-/// Which metrics share a panel: those whose name begins like this.
-const PANELS: [(&str, &str); 4] = [
-    ("coverage", "coverage"),
-    ("collision", "collisions per step"),
-    ("multiplier", "multiplier λ"),
-    ("loss", "loss"),
-];
-
-/// The panels of a page: those of the picture, and the constraints' costs.
-const PAGE_PANELS: [(&str, &str); 5] =
-    [PANELS[0], PANELS[1], PANELS[2], ("cost_", "cost per agent and step"), PANELS[3]];
-
-/// The values of one metric at their steps.
-struct Curve {
-    name: String,
-    points: Vec<(f64, f64)>,
+/// Curves in one frame, in the unit in which they are shown.
+struct Panel<'a> {
+    title: String,
+    curves: Vec<(&'a Curve, f64)>,
 }
 
 /// Draws the metrics of a run, one panel per kind of number; kinds that were not logged leave no panel.
-pub(crate) fn learning_curves(title: &str, metrics: &[Value]) -> Picture {
-    let panels: Vec<(&str, Vec<Curve>)> = PANELS
-        .iter()
-        .map(|(prefix, name)| (*name, curves(metrics, prefix)))
-        .filter(|(_, curves)| !curves.is_empty())
-        .collect();
+pub(crate) fn learning_curves(title: &str, measures: &Measures, metrics: &Curves) -> Picture {
+    let panels = panels(measures, metrics, false);
     let n_columns = panels.len().clamp(1, 2);
     let n_rows = panels.len().div_ceil(2).max(1);
     let place = |index: usize| {
@@ -45,108 +32,127 @@ pub(crate) fn learning_curves(title: &str, metrics: &[Value]) -> Picture {
     let width = if n_columns == 2 { right + PANEL_WIDTH } else { 66.0 + PANEL_WIDTH };
     let mut picture = Picture::new(width + 24.0, bottom + PANEL_HEIGHT + 50.0);
     picture.text((24.0, 22.0), title, Font::new(15.0, BLACK).bold(), Anchor::Start);
-    for (index, (name, curves)) in panels.iter().enumerate() {
-        panel(&mut picture, place(index), name, curves);
+    for (index, panel) in panels.iter().enumerate() {
+        panel.draw(&mut picture, place(index));
     }
     picture
 }
 
-/// The same metrics as data for a page: panels with a title and their thinned curves.
-pub(crate) fn curve_data(metrics: &[Value]) -> Value {
-    let curve = |curve: &Curve| {
-        let points: Vec<_> = thinned(&curve.points).into_iter().map(|(x, y)| [x, y]).collect();
-        json!({ "name": curve.name, "points": points })
+/// The same metrics as data for a page, with the constraints' costs: panels with a title and curves.
+pub(crate) fn curve_data(measures: &Measures, metrics: &Curves) -> Value {
+    let curve = |(curve, scale): &(&Curve, f64)| {
+        let points: Vec<_> = curve.points().map(|(x, y)| [x, scale * y]).collect();
+        json!({ "name": curve.name(), "points": points })
     };
-    let panels = PAGE_PANELS.iter().map(|(prefix, title)| (title, curves(metrics, prefix)));
-    panels
-        .filter(|(_, curves)| !curves.is_empty())
-        .map(|(title, curves)| {
-            json!({ "title": title, "curves": curves.iter().map(curve).collect::<Vec<_>>() })
-        })
-        .collect()
+    let panel = |panel: Panel<'_>| {
+        let curves: Vec<_> = panel.curves.iter().map(curve).collect();
+        json!({ "title": panel.title, "curves": curves })
+    };
+    panels(measures, metrics, true).into_iter().map(panel).collect()
 }
 
-/// Every metric with this prefix; a lone `null` (a number that was not finite) is a gap.
-fn curves(metrics: &[Value], prefix: &str) -> Vec<Curve> {
-    let mut found: Vec<Curve> = vec![];
-    for line in metrics {
-        let Some(step) = line["step"].as_f64() else { continue };
-        for (name, value) in cgcmarl::run_dir::numbers(line) {
-            if !name.starts_with(prefix) {
-                continue;
-            }
-            match found.iter_mut().find(|curve| curve.name == name) {
-                Some(curve) => curve.points.push((step, value)),
-                None => found.push(Curve { name, points: vec![(step, value)] }),
-            }
+fn panels<'a>(measures: &Measures, metrics: &'a Curves, with_costs: bool) -> Vec<Panel<'a>> {
+    let mut panels = vec![];
+    let mut add = |title: String, curves: Vec<(&'a Curve, f64)>| {
+        if !curves.is_empty() {
+            panels.push(Panel { title, curves });
+        }
+    };
+    let named = |name: &str| measures.metric(name).and_then(|metric| logged(metrics, metric));
+    for metric in measures.axis_metrics() {
+        let of = |name: &String| *name == metric.name;
+        let constraint = measures.constraints.iter().find(|constraint| of(&constraint.metric));
+        let unavoidable = constraint.and_then(|constraint| constraint.unavoidable.as_deref());
+        let both = logged(metrics, metric).into_iter().chain(unavoidable.and_then(named));
+        add(axis_title(metric), both.collect());
+    }
+    let beginning = |prefix: &'static str| {
+        metrics.beginning(prefix).take(COLOURS.len()).map(|curve| (curve, 1.0))
+    };
+    add("multiplier λ".into(), beginning("multiplier").collect());
+    if with_costs {
+        let costs =
+            measures.constraints.iter().map(|constraint| format!("cost_{}", constraint.name));
+        let others = costs.filter(|name| !measures.axes.contains(name));
+        let found = others.filter_map(|name| Some((metrics.named(&name)?, 1.0)));
+        add("cost per agent and step".into(), found.take(COLOURS.len()).collect());
+    }
+    add("loss".into(), beginning("loss").collect());
+    panels
+}
+
+/// The curve of a metric, under the name of its day.
+fn logged<'a>(metrics: &'a Curves, metric: &Metric) -> Option<(&'a Curve, f64)> {
+    let former = || metric.formerly.as_deref().and_then(|name| metrics.named(name));
+    Some((metrics.named(&metric.name).or_else(former)?, scale(metric)))
+}
+
+impl Panel<'_> {
+    fn draw(&self, picture: &mut Picture, (left, top): Place) {
+        let bounds = (left, top, left + PANEL_WIDTH, top + PANEL_HEIGHT);
+        let values = |(curve, scale): &(&Curve, f64)| {
+            let scale = *scale;
+            curve.points().map(move |(step, value)| (step, scale * value)).collect::<Vec<_>>()
+        };
+        let points = || self.curves.iter().flat_map(values);
+        let last = points().map(|point| point.0).fold(1.0, f64::max);
+        let highest = points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+        let lowest = points().map(|point| point.1).fold(0.0, f64::min);
+        let top_value =
+            if highest > lowest { highest + 0.05 * (highest - lowest) } else { lowest + 1.0 };
+        let horizontal = Axis::linear((0.0, last), bounds.0, bounds.2);
+        let vertical = Axis::linear((lowest, top_value), bounds.3, bounds.1);
+        Frame {
+            bounds,
+            horizontal: &horizontal,
+            vertical: &vertical,
+            horizontal_title: "environment steps",
+            vertical_title: &self.title,
+        }
+        .draw(picture);
+        let mut legend = left;
+        for (pair, colour) in self.curves.iter().zip(COLOURS) {
+            let places: Vec<Place> = values(pair)
+                .into_iter()
+                .map(|(step, value)| (horizontal.place(step), vertical.place(value)))
+                .collect();
+            picture.line(&places, colour, 1.5);
+            let font = Font::new(11.0, colour).bold();
+            picture.text((legend, top - 12.0), pair.0.name(), font, Anchor::Start);
+            legend += super::render::text_width(pair.0.name(), font) + 14.0;
         }
     }
-    found.truncate(COLOURS.len());
-    found
-}
-
-fn panel(picture: &mut Picture, (left, top): Place, title: &str, curves: &[Curve]) {
-    let bounds = (left, top, left + PANEL_WIDTH, top + PANEL_HEIGHT);
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let last = points().map(|point| point.0).fold(1.0, f64::max);
-    let highest = points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
-    let lowest = points().map(|point| point.1).fold(0.0, f64::min);
-    let top_value =
-        if highest > lowest { highest + 0.05 * (highest - lowest) } else { lowest + 1.0 };
-    let horizontal = Axis::linear((0.0, last), bounds.0, bounds.2);
-    let vertical = Axis::linear((lowest, top_value), bounds.3, bounds.1);
-    Frame {
-        bounds,
-        horizontal: &horizontal,
-        vertical: &vertical,
-        horizontal_title: "environment steps",
-        vertical_title: title,
-    }
-    .draw(picture);
-    let mut legend = left;
-    for (curve, colour) in curves.iter().zip(COLOURS) {
-        let places: Vec<Place> = thinned(&curve.points)
-            .iter()
-            .map(|(step, value)| (horizontal.place(*step), vertical.place(*value)))
-            .collect();
-        picture.line(&places, colour, 1.5);
-        let font = Font::new(11.0, colour).bold();
-        picture.text((legend, top - 12.0), &*curve.name, font, Anchor::Start);
-        legend += super::render::text_width(&curve.name, font) + 14.0;
-    }
-}
-
-/// At most 400 points: the means of equal stretches, so that a long run stays readable.
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let stretch = points.len().div_ceil(400).max(1);
-    let mean = |chunk: &[(f64, f64)]| {
-        let n = chunk.len() as f64;
-        (chunk.iter().map(|p| p.0).sum::<f64>() / n, chunk.iter().map(|p| p.1).sum::<f64>() / n)
-    };
-    points.chunks(stretch).map(mean).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::sample;
 
     #[test]
     fn metrics_find_their_panels() {
         let metrics = [
-            json!({"step": 1, "coverage": {"0.1": 0.5}, "loss": {"primary": 1.0, "cost": 2.0}}),
-            json!({"step": 2, "coverage": {"0.1": 0.6}, "loss": {"primary": null, "cost": 1.0}}),
+            json!({"step": 1, "coverage_0.1": 0.5, "collision_floor": 0.1, "loss": {"primary": 1.0}}),
+            json!({"step": 2, "coverage_0.1": 0.6, "collisions_per_step": 0.2, "loss": {"primary": null}}),
         ];
-        let losses = curves(&metrics, "loss");
-        assert_eq!(losses.iter().map(|c| c.points.len()).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(curves(&metrics, "coverage")[0].name, "coverage/0.1");
-        assert!(learning_curves("run", &metrics).to_svg().unwrap().contains("environment steps"));
-        assert!(learning_curves("empty", &[]).to_png().is_ok());
+        let metrics: Curves = metrics.iter().collect();
+        let measures = sample::front().measures;
+        let data = curve_data(&measures, &metrics);
+        let titles: Vec<_> = data.as_array().unwrap().iter().map(|p| p["title"].clone()).collect();
+        assert_eq!(titles, ["coverage (%)", "collisions per step", "loss"]);
+        assert_eq!(data[0]["curves"][0]["points"], json!([[1.0, 50.0], [2.0, 60.0]]));
+        let names: Vec<_> =
+            data[1]["curves"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
+        assert_eq!(names, ["collisions_per_step", "collision_floor"]);
+        let picture = learning_curves("run", &measures, &metrics).to_svg().unwrap();
+        assert!(picture.contains("environment steps"));
+        assert!(learning_curves("empty", &measures, &Curves::default()).to_png().is_ok());
     }
 
     #[test]
     fn a_page_gets_the_costs_too() {
         let metrics = [json!({"step": 1, "cost_collision": 0.5}), json!({"step": 2, "noise": 1})];
-        let data = curve_data(&metrics);
+        let data = curve_data(&sample::front().measures, &metrics.iter().collect());
         assert_eq!(data[0]["title"], "cost per agent and step");
         assert_eq!(data[0]["curves"][0]["points"], json!([[1.0, 0.5]]));
     }
@@ -159,27 +165,21 @@ mod tests {
                 let noise = f64::from(line * 7919 % 101) / 101.0 - 0.5;
                 json!({
                     "step": line * 1000,
-                    "coverage": {"0.1": 1.0 - (-5.0 * share).exp() + 0.06 * noise},
+                    "coverage": 1.0 - (-5.0 * share).exp() + 0.06 * noise,
                     "collisions_per_step": 0.003 + 0.04 * (-6.0 * share).exp() + 0.002 * noise,
                     "collision_floor": 0.0023,
-                    "multiplier": 0.8 * share,
-                    "loss": {"primary": (-3.0 * share).exp() + 0.1 * noise, "cost": 0.2 * (-share).exp()},
+                    "multiplier_collision": 0.8 * share,
+                    "loss_primary": (-3.0 * share).exp() + 0.1 * noise,
+                    "loss_cost": 0.2 * (-share).exp(),
                 })
             })
             .collect();
-        let picture = learning_curves("Simple Spread, 3 agents, cg_cmarl, seed 1", &metrics);
+        let (measures, metrics) = (sample::front().measures, metrics.iter().collect());
+        let picture = learning_curves("A task, cg_cmarl, seed 1", &measures, &metrics);
         let (svg, png) = (picture.to_svg().unwrap(), picture.to_png().unwrap());
         if let Ok(folder) = std::env::var("PICTURES") {
             std::fs::write(format!("{folder}/curves.svg"), svg).unwrap();
             std::fs::write(format!("{folder}/curves.png"), png).unwrap();
         }
-    }
-
-    #[test]
-    fn long_runs_are_thinned_by_means() {
-        let points: Vec<_> = (0..800).map(|i| (f64::from(i), f64::from(i % 2))).collect();
-        let thin = thinned(&points);
-        assert_eq!(thin.len(), 400);
-        assert_eq!(thin[0], (0.5, 0.5));
     }
 }

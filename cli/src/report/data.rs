@@ -1,6 +1,6 @@
 //! What both pages know of a run: where it comes from, its curves, its front, the paper's points.
 
-use super::curves::curve_data;
+use super::{curve::Curves, curves::curve_data};
 use cgcmarl::{
     evaluation::Front,
     experiment::{Model, card},
@@ -10,7 +10,7 @@ use cgcmarl_paper::tables;
 use serde_json::{Value, json};
 
 /// Everything about a run that a page shows without playing it.
-pub(crate) fn run_data(model: &Model, front: Option<&Front>) -> Value {
+pub(crate) fn run_data(model: &Model, front: Option<&Front>, curves: &Curves) -> Value {
     let environment = &model.config.environment;
     json!({
         "kind": "run",
@@ -28,17 +28,11 @@ pub(crate) fn run_data(model: &Model, front: Option<&Front>) -> Value {
         "chosen": model.run.choice().ok().flatten().map(|choice| choice.multiplier),
         "steps": model.steps,
         "total_steps": model.config.training.total_steps,
-        "curves": curve_data(&metrics(&model.run)),
+        "curves": curve_data(curves),
         "front": front,
         "paper": paper_points(front.map_or(environment.agents, |front| front.n_agents)),
         "error_budget": error_budget(&model.run),
     })
-}
-
-/// The lines that are whole: a run in training may be writing the last one.
-pub(crate) fn metrics(run: &RunDir) -> Vec<Value> {
-    let text = run.read(files::METRICS).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Where the errors of a run come from, where that was measured.

@@ -2,52 +2,59 @@
 
 pub(crate) mod animation;
 pub(crate) mod axis;
-pub(crate) mod budget;
-pub(crate) mod comparison;
+pub(crate) mod curve;
 pub(crate) mod curves;
 pub(crate) mod data;
+pub(crate) mod export_table;
 pub(crate) mod labels;
 pub(crate) mod markers;
+pub(crate) mod measure;
+pub(crate) mod metrics_file;
 pub(crate) mod page;
-pub(crate) mod panels;
+pub(crate) mod paper;
 pub(crate) mod picture;
 pub(crate) mod plot;
 pub(crate) mod raster;
 pub(crate) mod render;
-pub(crate) mod reproduction;
 #[cfg(test)]
 mod sample;
 pub(crate) mod series;
-pub(crate) mod sheet;
 pub(crate) mod table;
-pub(crate) mod theory;
 
 use anyhow::Context;
 use cgcmarl::{
     checkpoint::atomic,
-    evaluation::Front,
+    evaluation::{Front, Measures},
     run_dir::{RunDir, files},
 };
+use metrics_file::MetricsFile;
 use std::path::Path;
 
-/// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder.
-pub(crate) fn save_front_in(folder: &Path, front: &Front) -> anyhow::Result<()> {
+/// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder; the pictures hold
+/// the paper's printed points where those are wanted.
+pub(crate) fn save_front_in(
+    folder: &Path,
+    front: &Front,
+    beside_paper: bool,
+) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let put = |name: &str, content: &[u8]| atomic::write(&folder.join(name), content);
     put(files::FRONT_JSON, (serde_json::to_string_pretty(front)? + "\n").as_bytes())?;
     put(files::FRONT_CSV, front.to_csv().as_bytes())?;
-    let picture = plot::front(front);
+    let printed = if beside_paper { paper::series(front.n_agents) } else { vec![] };
+    let picture = plot::front(front, &printed);
     put(files::FRONT_SVG, picture.to_svg()?.as_bytes())?;
     put(files::FRONT_PNG, &picture.to_png()?)?;
     Ok(())
 }
 
 /// Writes `curves.csv`, `curves.svg` and `curves.png` from the metrics of a run.
-pub(crate) fn save_curves(run: &RunDir) -> anyhow::Result<()> {
+pub(crate) fn save_curves(run: &RunDir, measures: &Measures) -> anyhow::Result<()> {
     run.write_curves()?;
     let manifest = run.manifest()?;
     let title = format!("{}, {}, seed {}", manifest.task, manifest.algorithm, manifest.seed);
-    let picture = curves::learning_curves(&title, &run.metrics()?);
+    let mut file = MetricsFile::of(run);
+    let picture = curves::learning_curves(&title, measures, file.curves());
     run.write(files::CURVES_SVG, picture.to_svg()?)?;
     run.write(files::CURVES_PNG, picture.to_png()?)?;
     Ok(())
@@ -65,8 +72,8 @@ mod tests {
         let manifest = Manifest::new("simple_spread", "cg_cmarl", 1, json!({}));
         let mut writer = RunWriter::create(folder.path(), "", &manifest).unwrap();
         writer.append_metrics(&json!({"step": 25, "coverage": 0.5})).unwrap();
-        save_curves(writer.run()).unwrap();
-        save_front_in(folder.path(), &sample::front()).unwrap();
+        save_curves(writer.run(), &sample::front().measures).unwrap();
+        save_front_in(folder.path(), &sample::front(), false).unwrap();
         for name in ["front", "curves"] {
             for kind in ["csv", "svg", "png"] {
                 assert!(folder.path().join(format!("{name}.{kind}")).is_file(), "{name}.{kind}");

@@ -1,6 +1,6 @@
 //! The report as one HTML file that carries its data, its scripts and its style.
 
-use super::data::run_data;
+use super::{data::run_data, metrics_file::MetricsFile};
 use crate::playback::{Playback, Trace};
 use cgcmarl::{
     environment::spread_options::SimpleSpreadOptions, evaluation::Front, experiment::Model,
@@ -17,14 +17,14 @@ const SOUGHT: u64 = 60;
 const PAGE: &str = include_str!("../../../viewer/report.html");
 const PARTS: [(&str, &str); 4] = [
     ("{{style}}", include_str!("../../../viewer/style.css")),
-    ("{{arena}}", include_str!("../../../viewer/arena.js")),
+    ("{{drawing}}", include_str!("../../../viewer/drawing.js")),
     ("{{charts}}", include_str!("../../../viewer/charts.js")),
     ("{{report}}", include_str!("../../../viewer/report.js")),
 ];
 
 /// The page of a run.
 pub(crate) fn run_page(model: &Model, front: &Front) -> anyhow::Result<String> {
-    let mut data = run_data(model, Some(front));
+    let mut data = run_data(model, Some(front), MetricsFile::of(&model.run).curves());
     let multipliers: Vec<Option<f32>> =
         front.points.iter().map(|p| p.score.multiplier.map(|m| m as f32)).collect();
     let labels: Vec<&str> = front.points.iter().map(|p| p.score.label.as_str()).collect();
@@ -59,10 +59,10 @@ fn telling_starts(model: &Model, multipliers: &[f32]) -> anyhow::Result<Vec<u64>
     let Some(&lowest) = multipliers.first() else { return Ok((0..EPISODES).collect()) };
     let middle = multipliers[multipliers.len() / 2];
     let mut gains: Vec<(f64, u64)> = (0..SOUGHT)
-        .map(|episode| {
-            let (_, collisions) = playback.score(seed, episode, lowest);
-            let (coverage, fewer) = playback.score(seed, episode, middle);
-            (collisions - fewer + coverage, episode)
+        .filter_map(|episode| {
+            let (_, collisions) = playback.score(seed, episode, lowest, &mut || true)?;
+            let (coverage, fewer) = playback.score(seed, episode, middle, &mut || true)?;
+            Some((collisions - fewer + coverage, episode))
         })
         .collect();
     gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

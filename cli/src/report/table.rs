@@ -1,69 +1,53 @@
 //! Tables for the terminal: aligned columns, intervals behind a ±, a star on Pareto points.
 
-use cgcmarl::evaluation::{Estimate, Front, Score};
-use cgcmarl_paper::tables;
+use super::measure::{digits, shown, title, value};
+use cgcmarl::{
+    environment::{Metric, TEAM_RETURN},
+    evaluation::{Estimate, Front, Measures, Score},
+};
 use std::fmt::Write as _;
 
-const HEAD: [&str; 9] = [
-    "",
-    "λ",
-    "coverage %",
-    "at 0.15 %",
-    "at 0.2 %",
-    "collisions/step",
-    "floor",
-    "per pair",
-    "collision-free %",
-];
+/// Names of columns longer than this are broken.
+const LONG_NAME: usize = 12;
 
 /// A sweep: one row per operating point, then the references, then the hypervolume.
 pub(crate) fn front_table(front: &Front) -> String {
-    let mut rows: Vec<Vec<String>> = vec![HEAD.map(String::from).to_vec()];
-    for point in &front.points {
-        let star = if point.pareto { "★" } else { "" };
-        let name = point.score.multiplier.map_or(point.score.label.clone(), |m| m.to_string());
-        rows.push(row(star, name, &point.score));
-    }
-    for score in front.oracle.iter().chain(&front.random) {
-        rows.push(row("", score.label.clone(), score));
-    }
-    let mut text = title(front);
-    text.push_str(&aligned(&rows));
-    let reference = front.reference.collisions_per_step;
+    let points = front.points.iter().map(|point| (point.pareto, &point.score));
+    let references = front.references.iter().map(|score| (false, score));
+    let rows: Vec<(bool, &Score)> = points.chain(references).collect();
+    let measures = &front.measures;
+    let mut text = heading(front);
+    text.push_str(&score_rows(&rows, measures));
+    let axes = measures.axes.join(" against ");
+    let corner: Vec<String> = measures
+        .axis_metrics()
+        .zip(front.reference.values())
+        .map(|(metric, corner)| format!("{} {}", metric.name, value(metric, *corner)))
+        .collect();
+    let share = front.hypervolume_share;
+    let share = share.map_or_else(String::new, |s| format!(", {:.1} % of the possible", 100.0 * s));
     let _ = write!(
         text,
-        "\n★ Pareto-optimal (coverage within 0.1 against collisions per step); ± 95 % interval\n\
-         hypervolume {:.4}, {:.1} % of the possible (reference: coverage 0, collisions of the random policy {reference:.4})\n",
-        front.hypervolume,
-        100.0 * front.hypervolume_share,
+        "\n★ Pareto-optimal ({axes}); ± 95 % interval\n\
+         hypervolume {}{share} (measured from {})\n",
+        volume(front.hypervolume),
+        corner.join(", "),
     );
     text
 }
 
+/// A hypervolume with about four digits that count.
+pub(crate) fn volume(volume: f64) -> String {
+    if volume >= 0.001 || volume == 0.0 { format!("{volume:.4}") } else { format!("{volume:.3e}") }
+}
+
 /// One policy: a row of the same table.
-pub(crate) fn score_table(score: &Score) -> String {
-    let name = score.multiplier.map_or(score.label.clone(), |m| m.to_string());
-    let rows = [HEAD.map(String::from).to_vec(), row("", name, score)];
-    format!("{}\n± 95 % interval over {} episodes\n", aligned(&rows), score.n_episodes)
+pub(crate) fn score_table(score: &Score, measures: &Measures) -> String {
+    let rows = score_rows(&[(false, score)], measures);
+    format!("{rows}\n± 95 % interval over {} episodes\n", score.n_episodes)
 }
 
-/// The paper's printed points for a team size; empty where it prints none.
-pub(crate) fn paper_table(n_agents: usize) -> String {
-    let mut rows = vec![
-        ["", "printed in the paper", "coverage %", "collisions/step"].map(String::from).to_vec(),
-    ];
-    for point in tables::cg_cmarl(n_agents).chain(tables::baselines(n_agents)) {
-        rows.push(vec![
-            if point.starred { "★" } else { "" }.into(),
-            format!("{} {}", point.algorithm, point.parameter),
-            format!("{:.1} ±{:.1}", point.coverage.0, point.coverage.1),
-            format!("{:.4} ±{:.4}", point.collisions.0, point.collisions.1),
-        ]);
-    }
-    if rows.len() == 1 { String::new() } else { aligned(&rows) }
-}
-
-fn title(front: &Front) -> String {
+fn heading(front: &Front) -> String {
     let (episodes, seeds) =
         front.points.first().map_or((0, 0), |point| (point.score.n_episodes, point.score.n_seeds));
     let seeds = if seeds == 1 { String::new() } else { format!(" × {seeds} seeds") };
@@ -71,28 +55,72 @@ fn title(front: &Front) -> String {
     format!("{task}, {n_agents} agents, {algorithm}: {episodes} episodes{seeds} per row\n\n")
 }
 
-fn row(star: &str, name: String, score: &Score) -> Vec<String> {
-    let m = &score.measures;
-    vec![
-        star.into(),
-        name,
-        percent(&m.coverage.near),
-        percent(&m.coverage.middle),
-        percent(&m.coverage.wide),
-        format!("{:.4} ±{:.4}", m.collisions_per_step.mean, m.collisions_per_step.half_width()),
-        format!("{:.4}", m.collision_floor.mean),
-        format!("{:.5}", m.per_pair_rate.mean),
-        percent(&m.collision_free),
-    ]
+/// What people compare: the front's axes and the task's own metrics; files hold everything.
+fn columns_of(measures: &Measures) -> Vec<&Metric> {
+    let is_general = |metric: &Metric| {
+        let is_cost = |name: &str| metric.name.strip_prefix("cost_") == Some(name);
+        metric.name == TEAM_RETURN || measures.constraints.iter().any(|c| is_cost(&c.name))
+    };
+    let is_axis = |metric: &Metric| measures.axes.contains(&metric.name);
+    measures.metrics.iter().filter(|metric| is_axis(metric) || !is_general(metric)).collect()
 }
 
-fn percent(share: &Estimate) -> String {
-    format!("{:.1} ±{:.1}", 100.0 * share.mean, 100.0 * share.half_width())
+fn score_rows(scores: &[(bool, &Score)], measures: &Measures) -> String {
+    let mut columns: Vec<Vec<String>> = vec![vec![String::new()]];
+    columns[0].extend(scores.iter().map(|(star, _)| if *star { "★" } else { "" }.to_owned()));
+    for (index, head) in multiplier_heads(measures).into_iter().enumerate() {
+        let cell = |score: &Score| multiplier_cells(score, measures).swap_remove(index);
+        columns.push([head].into_iter().chain(scores.iter().map(|(_, s)| cell(s))).collect());
+    }
+    for metric in columns_of(measures) {
+        let estimates: Vec<Estimate> = scores
+            .iter()
+            .map(|(_, score)| {
+                let estimate = score.metrics.get(&metric.name).copied();
+                shown(metric, &estimate.unwrap_or(Estimate::exact(f64::NAN)))
+            })
+            .collect();
+        let digits = digits(metric, estimates.iter().map(|estimate| estimate.mean));
+        let cell = |e: &Estimate| format!("{:.digits$} ±{:.digits$}", e.mean, e.half_width());
+        columns.push([title(metric)].into_iter().chain(estimates.iter().map(cell)).collect());
+    }
+    let row = |index: usize| columns.iter().map(|column| column[index].clone()).collect();
+    aligned(&(0..=scores.len()).map(row).collect::<Vec<Vec<String>>>())
 }
 
-/// Columns as wide as their widest cell, numbers to the right, two spaces between.
+/// Over the columns of multipliers: `λ` alone, or one for each constraint.
+pub(crate) fn multiplier_heads(measures: &Measures) -> Vec<String> {
+    match measures.constraints.as_slice() {
+        [] | [_] => vec!["λ".into()],
+        several => several.iter().map(|constraint| format!("λ {}", constraint.name)).collect(),
+    }
+}
+
+/// The multipliers of a policy; one without any has its label in the first column.
+pub(crate) fn multiplier_cells(score: &Score, measures: &Measures) -> Vec<String> {
+    let n_columns = measures.constraints.len().max(1);
+    let mut cells: Vec<String> = measures
+        .constraints
+        .iter()
+        .filter_map(|constraint| score.multipliers.get(&constraint.name))
+        .map(f64::to_string)
+        .collect();
+    if cells.is_empty() {
+        cells.push(score.label.clone());
+    }
+    cells.resize(n_columns, String::new());
+    cells
+}
+
+/// Columns as wide as their widest cell, numbers to the right, two spaces between. A long name in
+/// the first row is broken at an underscore.
 pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
-    let n_columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let Some((head, body)) = rows.split_first() else { return String::new() };
+    let (upper, lower): (Vec<String>, Vec<String>) = head.iter().map(|name| broken(name)).unzip();
+    let is_broken = upper.iter().any(|part| !part.is_empty());
+    let rows: Vec<&Vec<String>> =
+        is_broken.then_some(&upper).into_iter().chain([&lower]).chain(body).collect();
+    let n_columns = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     let length = |cell: &String| cell.chars().count();
     let widths: Vec<usize> = (0..n_columns)
         .map(|column| rows.iter().filter_map(|row| row.get(column)).map(length).max().unwrap_or(0))
@@ -101,6 +129,31 @@ pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     for row in rows {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    text
+}
+
+/// A long name in two parts, the first one empty where it is short or has no underscore.
+fn broken(name: &str) -> (String, String) {
+    let middle = name.len() as isize / 2;
+    let cut = name.match_indices('_').map(|(at, _)| at + 1);
+    let cut = cut.min_by_key(|at| (*at as isize - middle).abs());
+    match cut {
+        Some(cut) if name.chars().count() > LONG_NAME => (name[..cut].into(), name[cut..].into()),
+        _ => (String::new(), name.into()),
+    }
+}
+
+/// Columns of words, to the left.
+pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let length = |cell: &String| cell.chars().count();
+    let widths: [usize; N] =
+        std::array::from_fn(|c| rows.iter().map(|row| length(&row[c])).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
     text
@@ -118,12 +171,7 @@ mod tests {
 
     #[test]
     fn one_policy_reads_well() {
-        insta::assert_snapshot!(score_table(&sample::front().points[1].score));
-    }
-
-    #[test]
-    fn the_papers_points_read_well() {
-        insta::assert_snapshot!(paper_table(10));
-        assert_eq!(paper_table(5), "");
+        let front = sample::front();
+        insta::assert_snapshot!(score_table(&front.points[1].score, &front.measures));
     }
 }

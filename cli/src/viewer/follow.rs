@@ -1,6 +1,6 @@
 //! A run that may still be in training: its newest model, curves and front.
 
-use crate::report::data::run_data;
+use crate::report::{data::run_data, metrics_file::MetricsFile};
 use cgcmarl::{
     environment::spread_options::SimpleSpreadOptions,
     evaluation::Front,
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 /// The files whose change is news.
@@ -42,14 +42,18 @@ pub(crate) struct Reading {
 pub(crate) struct Followed {
     path: PathBuf,
     reading: RwLock<Arc<Reading>>,
+    metrics: Mutex<MetricsFile>,
 }
 
 impl Followed {
     /// Opens a run.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let seen = look(path);
-        let reading = read(path, seen, None)?;
-        Ok(Self { path: path.into(), reading: RwLock::new(Arc::new(reading)) })
+        let model = Arc::new(Model::open(path)?);
+        let mut metrics = MetricsFile::of(&model.run);
+        let reading = read(model, seen, None, &mut metrics);
+        let reading = RwLock::new(Arc::new(reading));
+        Ok(Self { path: path.into(), reading, metrics: Mutex::new(metrics) })
     }
 
     /// The newest reading.
@@ -63,24 +67,36 @@ impl Followed {
         if seen == old.seen {
             return;
         }
-        if let Ok(reading) = read(&self.path, seen, Some(&old)) {
-            *self.reading.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(reading);
-        }
+        // A checkpoint in training is large: it is read only when it is new.
+        let model = if same_model(&old.seen, &seen) {
+            Arc::clone(&old.model)
+        } else {
+            let Ok(model) = Model::open(&self.path) else { return };
+            Arc::new(model)
+        };
+        let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = read(model, seen, Some(&old), &mut metrics);
+        *self.reading.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(reading);
     }
 }
 
-fn read(path: &Path, seen: Vec<String>, old: Option<&Reading>) -> cgcmarl::error::Result<Reading> {
-    // A checkpoint in training is large: it is read only when it is new.
-    let kept = old.filter(|old| old.seen[..2] == seen[..2]);
-    let model = match kept {
-        Some(old) => Arc::clone(&old.model),
-        None => Arc::new(Model::open(path)?),
-    };
+fn read(
+    model: Arc<Model>,
+    seen: Vec<String>,
+    old: Option<&Reading>,
+    metrics: &mut MetricsFile,
+) -> Reading {
+    let kept = old.filter(|old| same_model(&old.seen, &seen));
     let version = old.map_or(1, |old| old.version + 1);
     let model_version = kept.map_or(version, |old| old.model_version);
     let any_team = kept.map_or_else(|| transfers(&model), |old| old.any_team);
-    let data = run_data(&model, front(&model.run).as_ref());
-    Ok(Reading { version, model_version, model, data, any_team, seen })
+    let data = run_data(&model, front(&model.run).as_ref(), metrics.curves());
+    Reading { version, model_version, model, data, any_team, seen }
+}
+
+/// Whether the files of the model, which come first, have not changed.
+fn same_model(old: &[String], new: &[String]) -> bool {
+    old[..2] == new[..2]
 }
 
 fn front(run: &RunDir) -> Option<Front> {

@@ -17,7 +17,7 @@ const LAST_START: u64 = 1_000_000;
 /// Which policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Seat {
+pub(crate) enum Side {
     /// The run that is viewed.
     #[default]
     Run,
@@ -47,7 +47,7 @@ pub(crate) struct Start {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
     #[serde(default)]
-    pub(crate) policy: Seat,
+    pub(crate) policy: Side,
     pub(crate) world: World,
     pub(crate) multiplier: f32,
     pub(crate) situation: Situation,
@@ -58,7 +58,7 @@ pub(crate) struct Step {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
     #[serde(default)]
-    pub(crate) policy: Seat,
+    pub(crate) policy: Side,
     pub(crate) world: World,
     pub(crate) multiplier: f32,
     pub(crate) first: u64,

@@ -3,15 +3,18 @@
 //! It keeps no session: a page sends the situation it shows and gets the next one, so that dragging,
 //! a moved slider or a reload need no bookkeeping here, and nothing grows with the number of pages.
 
+mod access;
 mod answer;
 mod api;
-mod cast;
+mod connections;
 mod follow;
 pub(crate) mod message;
+mod policies;
 mod server;
+mod work;
 
-pub(crate) use api::Door;
-pub(crate) use cast::Cast;
+pub(crate) use access::Access;
+pub(crate) use policies::PolicyPool;
 
 use std::{
     net::TcpListener,
@@ -31,19 +34,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Serves the page until `stop` is set.
 pub(crate) fn serve(
     listener: TcpListener,
-    cast: Cast,
-    door: Door,
+    pool: PolicyPool,
+    access: Access,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let cast = Arc::new(cast);
-    let router = api::router(Arc::clone(&cast), door);
+    let pool = Arc::new(pool);
+    let router = api::router(Arc::clone(&pool), access);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
-                cast.refresh();
+                pool.refresh();
                 thread::park_timeout(FOLLOW);
             }
         });
-        server::serve(listener, &router, PATIENCE, stop)
+        server::serve(listener, router, PATIENCE, stop)
     })
 }

@@ -1,150 +1,82 @@
-//! The loop that takes connections: a bounded number, and whoever is silent for too long has to go.
+//! The server's plumbing: `axum::serve` within limits, and every request taken whole before it is answered.
 
-use super::answer::{Refusal, rule};
+use super::{
+    answer::{Refusal, rule},
+    connections::{Connection, Connections},
+};
 use anyhow::Context;
 use axum::{
     Router,
     body::{Body, HttpBody, to_bytes},
-    extract::{Request, State},
-    http::StatusCode,
-    middleware::{Next, from_fn_with_state},
+    extract::{ConnectInfo, Request},
+    http::{StatusCode, header, request::Parts},
+    middleware::{Next, from_fn},
     response::{IntoResponse, Response},
 };
-use hyper::server::conn::http1;
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use std::{
-    io::Write,
     net::TcpListener,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
-use tokio::{
-    net::TcpStream,
-    runtime,
-    sync::Semaphore,
-    task::{AbortHandle, spawn_blocking},
-    time::{sleep, timeout},
-};
+use tokio::{runtime, time::sleep};
 
-/// Connections at the same time.
-const MOST_CONNECTIONS: usize = 48;
-/// Requests that are worked on at the same time; the others wait for their turn.
-const MOST_AT_WORK: usize = 8;
 /// Most bytes of a request before its body.
 const MOST_HEAD: usize = 16 * 1024;
 /// Most bytes of a body: a situation of the largest team takes a tenth of that.
 const MOST_BODY: usize = 64 * 1024;
-/// How often the loop looks around.
+/// How often the server looks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(20);
-/// What a newcomer hears when all connections are busy.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
-    Connection: close\r\n\r\n{\"error\":\"too many connections are busy\"}";
-
-/// Since when a client owes us a request or has not taken its answer; `None` while we owe it one.
-type Silence = Arc<Mutex<Option<Instant>>>;
-
-/// A connection as the loop knows it.
-struct Guest {
-    silence: Silence,
-    task: AbortHandle,
-}
-
-impl Guest {
-    fn silent_since(&self) -> Option<Instant> {
-        *self.silence.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Serves until `stop` is set; then every connection is closed. A connection has `patience` from one
 /// answer to the next whole request.
 pub(crate) fn serve(
     listener: TcpListener,
-    router: &Router,
+    router: Router,
     patience: Duration,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    listener.set_nonblocking(true).context("cannot listen")?;
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the server")?;
-    let result = runtime.block_on(welcome(listener, router, patience, stop));
+    let result = runtime.block_on(async {
+        let connections = Connections::new(listener, patience)?;
+        let router = router.layer(from_fn(converse));
+        let service = router.into_make_service_with_connect_info::<Connection>();
+        tokio::spawn(axum::serve(connections, service).into_future());
+        while !stop.load(Ordering::SeqCst) {
+            sleep(GLANCE).await;
+        }
+        Ok(())
+    });
     // Work that nobody waits for must not hold up the end.
     runtime.shutdown_background();
     result
 }
 
-async fn welcome(
-    listener: TcpListener,
-    router: &Router,
-    patience: Duration,
-    stop: &AtomicBool,
-) -> anyhow::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener).context("cannot listen")?;
-    let mut guests: Vec<Guest> = vec![];
-    while !stop.load(Ordering::SeqCst) {
-        let accepted = timeout(GLANCE, listener.accept()).await;
-        guests.retain(|guest| {
-            let late = guest.silent_since().is_some_and(|since| since.elapsed() > patience);
-            if late {
-                guest.task.abort();
-            }
-            !late && !guest.task.is_finished()
-        });
-        match accepted {
-            Ok(Ok((stream, _))) if make_room(&mut guests) => guests.push(enter(stream, router)),
-            // A client that does not listen misses it.
-            Ok(Ok((stream, _))) => drop(stream.into_std().and_then(|mut s| s.write(FULL))),
-            Ok(Err(_)) => sleep(GLANCE).await,
-            Err(_) => {}
-        }
-    }
-    Ok(())
-}
-
-/// Whether a newcomer can enter; where the house is full, the longest silent guest has to go.
-fn make_room(guests: &mut Vec<Guest>) -> bool {
-    if guests.len() < MOST_CONNECTIONS {
-        return true;
-    }
-    let silent = guests.iter().enumerate().filter_map(|(i, g)| Some((g.silent_since()?, i)));
-    let Some((_, index)) = silent.min() else { return false };
-    guests.swap_remove(index).task.abort();
-    true
-}
-
-fn enter(stream: TcpStream, router: &Router) -> Guest {
-    let silence: Silence = Arc::new(Mutex::new(Some(Instant::now())));
-    let router = router.clone().layer(from_fn_with_state(Arc::clone(&silence), converse));
-    let task = tokio::spawn(async move {
-        // Whatever goes wrong here, only this client has it.
-        let _ = stream.set_nodelay(true);
-        let _ = http1::Builder::new()
-            .max_buf_size(MOST_HEAD)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
-            .await;
-    });
-    Guest { silence, task: task.abort_handle() }
-}
-
 /// Takes a request whole, then has it answered.
-async fn converse(State(silence): State<Silence>, request: Request, next: Next) -> Response {
-    let set = |since| *silence.lock().unwrap_or_else(PoisonError::into_inner) = since;
+async fn converse(
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = match whole(request).await {
         Ok(request) => {
-            set(None);
+            connection.work_begins();
             next.run(request).await
         }
-        Err(refusal) => refusal.into_response(),
+        // What is left of such a request is not worth reading.
+        Err(refusal) => ([(header::CONNECTION, "close")], refusal).into_response(),
     };
     rule(response.headers_mut());
-    set(Some(Instant::now()));
+    connection.work_ends();
     response
 }
 
 async fn whole(request: Request) -> Result<Request, Refusal> {
     let (head, body) = request.into_parts();
+    if size(&head) > MOST_HEAD {
+        let text = format!("a request has at most {MOST_HEAD} bytes before its body");
+        return Err(Refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
+    }
     let too_large = || {
         let text = format!("a body has at most {MOST_BODY} bytes");
         Refusal(StatusCode::PAYLOAD_TOO_LARGE, text)
@@ -156,29 +88,74 @@ async fn whole(request: Request) -> Result<Request, Refusal> {
     Ok(Request::from_parts(head, Body::from(body)))
 }
 
-/// Does work that takes time aside, when its turn comes; a panic costs one answer, not the server.
-pub(crate) async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    static TURNS: Semaphore = Semaphore::const_new(MOST_AT_WORK);
-    let turn = TURNS.acquire().await.map_err(|_| Refusal::ours())?;
-    let done = spawn_blocking(move || {
-        // Kept until the work is done, even if its client has left.
-        let _turn = turn;
-        work()
-    });
-    done.await.unwrap_or_else(|_| Err(Refusal::ours()))
+fn size(head: &Parts) -> usize {
+    let path = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let headers = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    path + headers.sum::<usize>()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::viewer::{
+        connections::MOST_CONNECTIONS,
+        work::{Queue, Turn},
+    };
     use axum::routing::get;
-    use std::{io::Read, net::SocketAddr, thread};
+    use std::{
+        io::{Read, Write},
+        net::SocketAddr,
+        sync::{Arc, atomic::AtomicUsize},
+        thread,
+        time::Instant,
+    };
 
     const LONG: Duration = Duration::from_secs(60);
     const SHORT: Duration = Duration::from_millis(300);
     const LARGE: usize = 64 << 20;
+
+    /// Pieces of endless work that are being done.
+    static ENDLESS: AtomicUsize = AtomicUsize::new(0);
+
+    fn router() -> Router {
+        let (quick, long) = (Queue::new(8), Queue::new(1));
+        let panicking = quick.clone();
+        let slow = move || async move {
+            let sleep = |_: &mut _| {
+                thread::sleep(5 * SHORT);
+                Ok(())
+            };
+            quick.work(sleep).await
+        };
+        let endless = long.clone();
+        let endless = move || async move {
+            let compute = |turn: &mut Turn| {
+                ENDLESS.fetch_add(1, Ordering::SeqCst);
+                while turn.goes_on() && turn.lasted() < LONG {}
+                ENDLESS.fetch_sub(1, Ordering::SeqCst);
+                Ok(())
+            };
+            endless.work(compute).await
+        };
+        let fair = move || async move {
+            let compute = |turn: &mut Turn| {
+                let begun = Instant::now();
+                while turn.goes_on() && begun.elapsed() < SHORT {}
+                Ok("done")
+            };
+            long.work(compute).await
+        };
+        let panic = move || async move {
+            panicking.work(|_| -> Result<String, _> { panic!("on purpose") }).await
+        };
+        Router::new()
+            .route("/", get(|| async { "hello" }).post(|text: String| async { text }))
+            .route("/large", get(|| async { vec![b'x'; LARGE] }))
+            .route("/panic", get(panic))
+            .route("/slow", get(slow))
+            .route("/endless", get(endless))
+            .route("/fair", get(fair))
+    }
 
     /// Runs `test` against a server that greets.
     fn with_server(patience: Duration, test: impl FnOnce(SocketAddr)) {
@@ -186,18 +163,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
-        let server = thread::spawn(move || {
-            let slow = || {
-                thread::sleep(5 * SHORT);
-                Ok(())
-            };
-            let router = Router::new()
-                .route("/", get(|| async { "hello" }).post(|text: String| async { text }))
-                .route("/large", get(|| async { vec![b'x'; LARGE] }))
-                .route("/panic", get(|| aside(|| -> Result<String, _> { panic!("on purpose") })))
-                .route("/slow", get(move || aside(slow)));
-            serve(listener, &router, patience, &flag)
-        });
+        let server = thread::spawn(move || serve(listener, router(), patience, &flag));
         test(address);
         stop.store(true, Ordering::SeqCst);
         server.join().unwrap().unwrap();
@@ -306,6 +272,50 @@ mod tests {
             }
             assert!(start.elapsed() < 5 * SHORT, "{:?}", start.elapsed());
             assert!(rest(slow).starts_with("HTTP/1.1 200"));
+        });
+    }
+
+    /// Waits until so many pieces of endless work are being done.
+    fn wait_for_endless(n: usize) {
+        let start = Instant::now();
+        while ENDLESS.load(Ordering::SeqCst) != n {
+            assert!(start.elapsed() < LONG / 6, "{}", ENDLESS.load(Ordering::SeqCst));
+            thread::sleep(SHORT / 30);
+        }
+    }
+
+    #[test]
+    fn work_is_given_up_when_its_client_leaves_and_shared_while_both_stay() {
+        with_server(SHORT, |address| {
+            let endless = connect(address, "GET /endless HTTP/1.1\r\nHost: x\r\n\r\n");
+            wait_for_endless(1);
+            // There is one place to compute: the second gets its turns all the same.
+            assert!(ask(address, &closing("/fair")).ends_with("done"));
+            assert_eq!(ENDLESS.load(Ordering::SeqCst), 1, "work outlasts the patience");
+            drop(endless);
+            wait_for_endless(0);
+        });
+    }
+
+    #[test]
+    fn sixty_that_never_stop_asking_do_not_keep_a_polite_one_waiting() {
+        with_server(LONG, |address| {
+            let stop = AtomicBool::new(false);
+            thread::scope(|scope| {
+                for _ in 0..60 {
+                    scope.spawn(|| {
+                        while !stop.load(Ordering::SeqCst) {
+                            ask(address, &closing("/fair"));
+                        }
+                    });
+                }
+                thread::sleep(SHORT);
+                let start = Instant::now();
+                let answers: Vec<_> = (0..2).map(|_| ask(address, &closing("/fair"))).collect();
+                stop.store(true, Ordering::SeqCst);
+                assert!(answers.iter().all(|answer| answer.ends_with("done")), "{answers:?}");
+                assert!(start.elapsed() < LONG / 3, "{:?}", start.elapsed());
+            });
         });
     }
 }

@@ -8,8 +8,8 @@ use std::process::Command;
 fn paused(view: &View) -> Option<Browser> {
     let browser = browser()?;
     browser.open(&view.address);
-    browser.wait(20, "window.cgcmarl && window.cgcmarl.theatre && true");
-    browser.run("window.theatre = window.cgcmarl.theatre; theatre.pause();");
+    browser.wait(20, "window.cgcmarl && window.cgcmarl.playback && true");
+    browser.run("window.playback = window.cgcmarl.playback; playback.pause();");
     press(&browser, "restart");
     two_steps(&browser);
     Some(browser)
@@ -23,19 +23,19 @@ fn press(browser: &Browser, name: &str) {
 fn two_steps(browser: &Browser) {
     for step in 1..=2 {
         press(browser, "step");
-        browser.wait(10, &format!("theatre.step === {step}"));
+        browser.wait(10, &format!("playback.step === {step}"));
     }
 }
 
 /// Does something that makes the page ask for a start state, and waits for that.
 fn begin(browser: &Browser, act: impl FnOnce()) {
-    browser.run("theatre.start.old = true;");
+    browser.run("playback.start.old = true;");
     act();
-    browser.wait(10, "!theatre.start.old && theatre.step === 0");
+    browser.wait(10, "!playback.start.old && playback.step === 0");
 }
 
 fn points(browser: &Browser, kind: &str) -> Vec<[f64; 2]> {
-    let value = browser.run(&format!("return theatre.stages[0].now.{kind};"));
+    let value = browser.run(&format!("return playback.screens[0].now.{kind};"));
     serde_json::from_value(value).unwrap()
 }
 
@@ -70,9 +70,9 @@ fn a_team_and_its_start_are_chosen() {
     begin(&browser, || press(&browser, "next"));
     assert_ne!(points(&browser, "positions"), first);
     press(&browser, "play");
-    browser.wait(20, "theatre.step > 2");
+    browser.wait(20, "playback.step > 2");
     press(&browser, "play");
-    assert_eq!(browser.run("return theatre.playing;"), Value::Bool(false));
+    assert_eq!(browser.run("return playback.playing;"), Value::Bool(false));
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn a_model_for_one_team_offers_no_other() {
 /// How far apart two agents are, two steps after they were put at almost the same place.
 fn apart(browser: &Browser) -> f64 {
     browser.run(
-        "const [x, y] = theatre.stages[0].now.positions[1];
-         theatre.move({ kind: 'positions', index: 0 }, [x - 0.02 * Math.sign(x), y]);",
+        "const [x, y] = playback.screens[0].now.positions[1];
+         playback.move({ kind: 'positions', index: 0 }, [x - 0.02 * Math.sign(x), y]);",
     );
     two_steps(browser);
     let positions = points(browser, "positions");
@@ -122,14 +122,14 @@ fn pace(browser: &Browser, speed: &str) -> f64 {
     assert_eq!(browser.run(told), format!("{speed} steps per second"));
     let measured = browser.run(
         "const until = (step) => new Promise((done) => {
-           const look = () => (theatre.step >= step ? done(performance.now()) : setTimeout(look, 1));
+           const look = () => (playback.step >= step ? done(performance.now()) : setTimeout(look, 1));
            look();
          });
          document.getElementById('restart').click();
-         theatre.play();
+         playback.play();
          const from = await until(1);
          const to = await until(6);
-         theatre.pause();
+         playback.pause();
          return 5000 / (to - from);",
     );
     measured.as_f64().unwrap()

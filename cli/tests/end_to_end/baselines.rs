@@ -30,7 +30,7 @@ fn what_needs_multipliers_is_refused_by_name() {
         (&["sweep", "run", "--multipliers", "1"], "run was trained with iql"),
         (&["evaluate", "run", "algorithm=vdn"], "this run is one of iql"),
         (&["evaluate", "run", "--agents", "4"], "trained with 3 agents"),
-        (&["config", "algorithm=iql", "preset=paper"], "presets are for cg_cmarl"),
+        (&["config", "algorithm=iql", "preset=paper"], "iql has the preset `default` only"),
         (&["config", "algorithm=dqn"], "must be one of `cg_cmarl`"),
         (&["config", "algorithm=qmix", "unit=3"], "did you mean `units`?"),
     ] {

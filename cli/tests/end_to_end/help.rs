@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "train",
     "resume",
     "evaluate",
@@ -15,6 +15,7 @@ const VERBS: [&str; 15] = [
     "report",
     "render",
     "view",
+    "tasks",
     "config",
     "check-environment",
     "solve",

@@ -3,29 +3,35 @@
 use crate::program::Place;
 use serde_json::Value;
 
-const POINT_KEYS: [&str; 7] = [
-    "multiplier",
+const METRICS: [&str; 9] = [
     "coverage",
+    "coverage_0.15",
+    "coverage_0.2",
     "collisions_per_step",
     "per_pair_rate",
     "collision_floor",
     "collision_free",
-    "pareto",
+    "team_return",
+    "cost_collision",
 ];
 
 fn assert_front(front: &Value, multipliers: &[f64]) {
     let points = front["points"].as_array().unwrap();
-    let found: Vec<_> = points.iter().map(|p| p["multiplier"].as_f64().unwrap()).collect();
-    assert_eq!(found, multipliers);
+    let multiplier = |point: &Value| point["multipliers"]["collision"].as_f64().unwrap();
+    assert_eq!(points.iter().map(multiplier).collect::<Vec<_>>(), multipliers);
     for point in points {
-        for key in POINT_KEYS {
+        for key in ["label", "episodes", "seeds", "pareto"] {
             assert!(!point[key].is_null(), "{key} is missing in {point}");
         }
-        for distance in ["0.1", "0.15", "0.2"] {
-            let coverage = point["coverage"][distance].as_f64().unwrap();
-            assert!((0.0..=1.0).contains(&coverage), "{point}");
+        for metric in METRICS {
+            let number = |key: &str| point["metrics"][metric][key].as_f64().unwrap();
+            assert!(number("low") <= number("mean"), "{metric} in {point}");
+            assert!(number("mean") <= number("high"), "{metric} in {point}");
         }
     }
+    let references = front["references"].as_array().unwrap().iter();
+    let labels: Vec<_> = references.map(|score| score["label"].clone()).collect();
+    assert_eq!(labels, ["oracle", "random"]);
     assert!(front["hypervolume"].is_f64());
 }
 
@@ -100,12 +106,59 @@ fn a_sweep_prints_its_points_for_programs() {
     let answer = place.succeed(&words);
     let front: Value = serde_json::from_str(&answer.text).unwrap();
     assert_front(&front, &[0.0, 0.05, 2.0]);
-    let random = front["reference"]["collisions_per_step"].as_f64();
-    assert_eq!(random, front["random"]["collisions_per_step"].as_f64());
+    let random = &front["references"][1]["metrics"]["collisions_per_step"]["mean"];
+    assert_eq!(front["reference"]["collisions_per_step"], *random);
     let saved: Value = serde_json::from_slice(&place.read("run/front.json")).unwrap();
     assert_eq!(saved, front);
     let table = place.succeed(&["sweep", "run", "--episodes", "7"]).text;
-    for word in ["★", "oracle", "random", "hypervolume", "printed in the paper", "front.png"] {
+    for word in ["★", "oracle", "random", "hypervolume", "front.png"] {
         assert!(table.contains(word), "{word} is missing in\n{table}");
     }
+    assert!(!table.contains("paper"), "{table}");
+    let table = place.succeed(&["sweep", "run", "--episodes", "7", "--beside-paper"]).text;
+    assert!(table.contains("printed in the paper") && table.contains("CG-CMARL λ=0.05"), "{table}");
+    let picture = String::from_utf8(place.read("run/front.svg")).unwrap();
+    assert!(picture.contains("printed in the paper"), "not drawn");
+}
+
+#[test]
+fn seeds_are_averaged_and_no_run_counts_twice() {
+    let place = Place::new();
+    place.train("one", &["total_steps=200"]);
+    place.train("two", &["total_steps=200", "seed=2"]);
+    let words = ["summary", "one", "two", "--format", "json", "--out", "mean"];
+    let mean: Value = serde_json::from_str(&place.succeed(&words).text).unwrap();
+    assert_front(&mean, &[0.0, 1.0]);
+    assert_eq!(mean["points"][0]["seeds"], 2);
+    assert!(place.path("mean/front.png").is_file());
+    for again in ["one", "./one", "two/../one"] {
+        let remarks = place.fail(&["summary", "one", "two", again]);
+        assert!(remarks.contains("are the same run"), "{again}: {remarks}");
+    }
+}
+
+#[test]
+fn tasks_are_listed_with_all_they_declare() {
+    let place = Place::new();
+    let text = place.succeed(&["tasks"]).text;
+    for word in ["simple_spread", "observation.kind", "collisions_per_step", "oracle", "objective"]
+    {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+    let tasks: Value =
+        serde_json::from_str(&place.succeed(&["tasks", "--format", "json"]).text).unwrap();
+    let first = &tasks[0];
+    assert_eq!(
+        (&first["name"], &first["objective"]),
+        (&"simple_spread".into(), &"coverage".into())
+    );
+    assert_eq!(first["options"][0]["key"], "agents");
+    assert_eq!(
+        (&first["options"][0]["default"], &first["constraints"][0]["name"]),
+        (&3.into(), &"collision".into())
+    );
+    let names: Vec<_> =
+        first["metrics"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
+    assert_eq!(names, METRICS);
+    assert!(place.fail(&["tasks", "simple_sprad"]).contains("did you mean `simple_spread`?"));
 }

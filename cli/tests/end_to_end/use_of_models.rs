@@ -16,7 +16,7 @@ fn a_model_plays_in_other_teams_and_layouts() {
     for agents in ["2", "3", "6", "10"] {
         let more = ["evaluate", "three", "--agents", agents, "--layout", "line"];
         let score = json(&place.succeed(&[&more[..], &words].concat()));
-        assert_eq!(score["multiplier"], 0.5);
+        assert_eq!(score["multipliers"]["collision"], 0.5);
         assert_eq!(score["episodes"], 10);
     }
     place.train("six", &["agents=6", "total_steps=400"]);
@@ -58,7 +58,25 @@ fn a_sweep_under_other_conditions_spares_the_front_of_the_run() {
     assert!(front == place.read("run/front.json"));
     place.succeed(&["sweep", "run", "contact=true", "--episodes", "5", "--out", "contact"]);
     assert!(place.path("contact/front.png").is_file());
-    assert!(place.fail(&["evaluate", "run", "--multiplier=-1"]).contains("`--multiplier`: -1"));
+    let before = crate::program::content(&place.path("run"));
+    for (words, told) in [
+        (&["evaluate", "run", "--multiplier", "-1"][..], "`--multiplier`: -1"),
+        (
+            &["evaluate", "run", "--multiplier", "height=1"],
+            "there is no such constraint, only `collision`",
+        ),
+        (&["sweep", "run", "--multipliers", "nan,inf,-3"], "`--multipliers`: nan"),
+        (&["sweep", "run", "--multipliers", "0,inf"], "`--multipliers`: inf"),
+        (&["sweep", "run", "--multipliers", "-3"], "`--multipliers`: -3"),
+        (&["sweep", "run", "--multipliers", "height=1"], "`--multipliers`: height"),
+        (&["evaluate", "run", "--threads", "100000"], "`--threads`: 100000 (must be 1 to 1024)"),
+        (&["sweep", "run", "--episodes", "0"], "`episodes`: 0"),
+        (&["evaluate", "run", "--layout", "circle"], "circle"),
+    ] {
+        let remarks = place.fail(words);
+        assert!(remarks.contains(told), "{words:?}: {remarks}");
+    }
+    assert!(before == crate::program::content(&place.path("run")), "the run was touched");
 }
 
 fn recording() -> Vec<u8> {

@@ -1,13 +1,13 @@
-//! Resampled worlds: training seeds of each model drawn anew, start states drawn anew for all at once.
+//! Resamples: training seeds of each model drawn anew, start states drawn anew for all at once.
 
-use super::record::PlayedPoint;
-use cgcmarl::{evaluation::pareto::TradeOff, rng::Rng};
+use crate::tables::TradeOff;
+use cgcmarl::rng::Rng;
 
-/// One operating point with what each seed of its model played.
+/// One operating point with the episodes of each seed of its model.
 pub(super) struct Entry {
     /// Points of one model share its seeds.
     pub(super) row: &'static str,
-    pub(super) seeds: Vec<PlayedPoint>,
+    pub(super) seeds: Vec<Vec<TradeOff>>,
 }
 
 impl Entry {
@@ -19,31 +19,49 @@ impl Entry {
 
     /// The mean over episodes of each seed.
     pub(super) fn per_seed(&self) -> Vec<TradeOff> {
-        self.seeds.iter().map(|seed| seed.weighted(&vec![1.0; self.n_episodes()])).collect()
+        self.seeds.iter().map(|seed| weighted(seed, &vec![1.0; self.n_episodes()])).collect()
     }
 
     pub(super) fn n_episodes(&self) -> usize {
-        self.seeds.iter().map(PlayedPoint::n_episodes).min().unwrap_or(0)
+        self.seeds.iter().map(Vec::len).min().unwrap_or(0)
     }
 
     fn mean_of(&self, picks: &[usize], weights: &[f64]) -> TradeOff {
         let n = picks.len().max(1) as f64;
-        let sum = picks.iter().map(|seed| self.seeds[*seed].weighted(weights)).fold(
-            TradeOff { gain: 0.0, cost: 0.0 },
-            |sum, one| TradeOff { gain: sum.gain + one.gain, cost: sum.cost + one.cost },
+        let sum = picks.iter().map(|seed| weighted(&self.seeds[*seed], weights)).fold(
+            TradeOff::default(),
+            |sum, one| TradeOff {
+                coverage: sum.coverage + one.coverage,
+                collisions: sum.collisions + one.collisions,
+            },
         );
-        TradeOff { gain: sum.gain / n, cost: sum.cost / n }
+        TradeOff { coverage: sum.coverage / n, collisions: sum.collisions / n }
     }
 }
 
-/// The mean of every point in each of `n_worlds` resampled worlds.
-pub(super) fn worlds(entries: &[Entry], n_worlds: usize, rng: &mut Rng) -> Vec<Vec<TradeOff>> {
+/// The means when each start state counts `weights` times.
+fn weighted(episodes: &[TradeOff], weights: &[f64]) -> TradeOff {
+    let total: f64 = weights.iter().sum::<f64>().max(1.0);
+    let mut sum = TradeOff::default();
+    for (weight, episode) in weights.iter().zip(episodes) {
+        sum.coverage += weight * episode.coverage;
+        sum.collisions += weight * episode.collisions;
+    }
+    TradeOff { coverage: sum.coverage / total, collisions: sum.collisions / total }
+}
+
+/// The mean of every point in each of `n_resamples` resamples.
+pub(super) fn resamples(
+    entries: &[Entry],
+    n_resamples: usize,
+    rng: &mut Rng,
+) -> Vec<Vec<TradeOff>> {
     let n_episodes = entries.iter().map(Entry::n_episodes).min().unwrap_or(0);
-    (0..n_worlds).map(|_| world(entries, n_episodes, rng)).collect()
+    (0..n_resamples).map(|_| resample(entries, n_episodes, rng)).collect()
 }
 
 /// All points share the start states, so these are drawn once; the seeds once per model.
-fn world(entries: &[Entry], n_episodes: usize, rng: &mut Rng) -> Vec<TradeOff> {
+fn resample(entries: &[Entry], n_episodes: usize, rng: &mut Rng) -> Vec<TradeOff> {
     let mut weights = vec![0.0; n_episodes];
     (0..n_episodes).for_each(|_| weights[rng.below(n_episodes)] += 1.0);
     let mut last: Option<(&str, Vec<usize>)> = None;
@@ -67,24 +85,29 @@ mod tests {
     use super::*;
     use cgcmarl::rng::{Purpose, Streams};
 
-    fn entry(row: &'static str, seeds: &[f32]) -> Entry {
-        let point = |mean: &f32| PlayedPoint {
-            coverage: (0..100).map(|e| if e % 2 == 0 { mean + 0.1 } else { mean - 0.1 }).collect(),
-            collisions: vec![0.01; 100],
-            ..PlayedPoint::default()
+    fn entry(row: &'static str, seeds: &[f64]) -> Entry {
+        let episodes = |mean: &f64| {
+            let coverage = |e: i32| if e % 2 == 0 { mean + 0.1 } else { mean - 0.1 };
+            (0..100).map(|e| TradeOff { coverage: coverage(e), collisions: 0.01 }).collect()
         };
-        Entry { row, seeds: seeds.iter().map(point).collect() }
+        Entry { row, seeds: seeds.iter().map(episodes).collect() }
     }
 
     #[test]
-    fn worlds_scatter_around_the_mean_and_one_model_shares_its_seeds() {
+    fn resamples_scatter_around_the_mean_and_one_model_shares_its_seeds() {
         let entries = [entry("a", &[0.4, 0.6]), entry("a", &[0.4, 0.6]), entry("b", &[0.4, 0.6])];
         let mut rng = Streams::new(1).rng(Purpose::Bootstrap, 0);
-        let worlds = worlds(&entries, 400, &mut rng);
-        assert!(worlds.iter().all(|world| world[0] == world[1]), "points of one model differ");
-        assert!(worlds.iter().any(|world| world[0] != world[2]), "two models share their seeds");
-        let mean = worlds.iter().map(|world| world[0].gain).sum::<f64>() / 400.0;
-        assert!((mean - entries[0].mean().gain).abs() < 0.02, "{mean}");
-        assert!((worlds[0][0].cost - 0.01).abs() < 1e-12);
+        let resamples = resamples(&entries, 400, &mut rng);
+        assert!(
+            resamples.iter().all(|resample| resample[0] == resample[1]),
+            "points of one model differ"
+        );
+        assert!(
+            resamples.iter().any(|resample| resample[0] != resample[2]),
+            "two models share their seeds"
+        );
+        let mean = resamples.iter().map(|resample| resample[0].coverage).sum::<f64>() / 400.0;
+        assert!((mean - entries[0].mean().coverage).abs() < 0.02, "{mean}");
+        assert!((resamples[0][0].collisions - 0.01).abs() < 1e-12);
     }
 }

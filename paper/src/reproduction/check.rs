@@ -2,10 +2,9 @@
 
 use super::{
     claims,
-    gather::paper_name,
     results::{Point, Results, Spread},
 };
-use crate::tables::{self, PaperPoint};
+use crate::tables::{self, PaperPoint, paper_name};
 use serde::Serialize;
 
 /// The team sizes that the paper prints.
@@ -16,7 +15,7 @@ const SHARE: f64 = 0.05;
 /// What became of a printed number or claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckOutcome {
     /// Ours is the same within the tolerance.
     Confirmed,
     /// Ours is better by more than the tolerance.
@@ -27,7 +26,7 @@ pub enum Verdict {
     NotMeasured,
 }
 
-impl Verdict {
+impl CheckOutcome {
     /// In words.
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,7 +54,7 @@ pub struct Line {
     /// From which difference on they differ.
     pub tolerance: String,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: CheckOutcome,
 }
 
 /// Which direction is better.
@@ -66,12 +65,12 @@ pub(super) enum Better {
 }
 
 /// The verdict on a number: better or worse counts only beyond the tolerance.
-pub(super) fn compare(paper: f64, ours: f64, tolerance: f64, better: Better) -> Verdict {
+pub(super) fn compare(paper: f64, ours: f64, tolerance: f64, better: Better) -> CheckOutcome {
     let gain = if better == Better::More { ours - paper } else { paper - ours };
     match gain {
-        gain if gain > tolerance => Verdict::Exceeded,
-        gain if gain < -tolerance => Verdict::NotConfirmed,
-        _ => Verdict::Confirmed,
+        gain if gain > tolerance => CheckOutcome::Exceeded,
+        gain if gain < -tolerance => CheckOutcome::NotConfirmed,
+        _ => CheckOutcome::Confirmed,
     }
 }
 
@@ -161,7 +160,7 @@ fn number(
         ours: ours.map_or("–".into(), |ours| shown(ours.mean, ours.deviation)),
         tolerance: format!("±{tolerance:.digits$}"),
         verdict: ours
-            .map_or(Verdict::NotMeasured, |ours| compare(paper, ours.mean, tolerance, better)),
+            .map_or(CheckOutcome::NotMeasured, |ours| compare(paper, ours.mean, tolerance, better)),
     }
 }
 
@@ -170,9 +169,9 @@ fn star(results: &Results, printed: &PaperPoint) -> Line {
     let shown = |is_starred: bool| if is_starred { "★" } else { "no star" }.to_owned();
     let found = ours(results, printed).map(|point| point.pareto);
     let verdict = match found {
-        None => Verdict::NotMeasured,
-        Some(pareto) if pareto == printed.starred => Verdict::Confirmed,
-        Some(_) => Verdict::NotConfirmed,
+        None => CheckOutcome::NotMeasured,
+        Some(pareto) if pareto == printed.starred => CheckOutcome::Confirmed,
+        Some(_) => CheckOutcome::NotConfirmed,
     };
     Line {
         part: "cgcmarl",
@@ -228,9 +227,9 @@ mod tests {
     fn the_papers_own_numbers_are_confirmed_and_nothing_else_is_measured() {
         let lines = check(&made_up(|_| {}));
         assert_eq!(of_part(&lines, "cgcmarl").count(), 35 * 4);
-        assert!(of_part(&lines, "cgcmarl").all(|line| line.verdict == Verdict::Confirmed));
+        assert!(of_part(&lines, "cgcmarl").all(|line| line.verdict == CheckOutcome::Confirmed));
         assert_eq!(of_part(&lines, "baselines").count(), 54 * 3);
-        assert!(of_part(&lines, "baselines").all(|line| line.verdict == Verdict::NotMeasured));
+        assert!(of_part(&lines, "baselines").all(|line| line.verdict == CheckOutcome::NotMeasured));
         assert_eq!(of_part(&lines, "scaling").count(), 4 * 2);
     }
 
@@ -242,11 +241,11 @@ mod tests {
                 .filter(|line| line.quantity == quantity && line.verdict == verdict)
                 .count()
         };
-        assert!(told(&worse, "coverage %", Verdict::NotConfirmed) > 25);
-        assert_eq!(told(&worse, "coverage %", Verdict::Exceeded), 0);
+        assert!(told(&worse, "coverage %", CheckOutcome::NotConfirmed) > 25);
+        assert_eq!(told(&worse, "coverage %", CheckOutcome::Exceeded), 0);
         let better = check(&made_up(|point| point.coverage = spread(0.99)));
-        assert_eq!(told(&better, "coverage %", Verdict::Exceeded), 35);
+        assert_eq!(told(&better, "coverage %", CheckOutcome::Exceeded), 35);
         let nothing = check(&Results::default());
-        assert!(nothing.iter().all(|line| line.verdict == Verdict::NotMeasured));
+        assert!(nothing.iter().all(|line| line.verdict == CheckOutcome::NotMeasured));
     }
 }

@@ -1,12 +1,10 @@
 //! What the paper says about its tables and figures in words, measured.
 
 use super::{
-    check::{Better, Line, TEAMS, Verdict, compare},
-    gather::paper_name,
+    check::{Better, CheckOutcome, Line, TEAMS, compare},
     results::{Point, Results, Team},
 };
-use crate::tables::{PaperPoint, baselines as baselines_of_paper};
-use cgcmarl::evaluation::pareto::TradeOff;
+use crate::tables::{PaperPoint, TradeOff, baselines as baselines_of_paper, paper_name};
 
 /// The coverages that the paper names for N = 3.
 const MODERATE_COVERAGE: (f64, f64) = (0.70, 0.82);
@@ -41,9 +39,9 @@ fn claim(
     quantity: &str,
     paper: &str,
     tolerance: &str,
-    ours: Option<(String, Verdict)>,
+    ours: Option<(String, CheckOutcome)>,
 ) -> Line {
-    let (ours, verdict) = ours.unwrap_or(("–".into(), Verdict::NotMeasured));
+    let (ours, verdict) = ours.unwrap_or(("–".into(), CheckOutcome::NotMeasured));
     Line {
         part: "claims",
         subject,
@@ -55,12 +53,12 @@ fn claim(
     }
 }
 
-fn holds(is_true: bool) -> Verdict {
-    if is_true { Verdict::Confirmed } else { Verdict::NotConfirmed }
+fn holds(is_true: bool) -> CheckOutcome {
+    if is_true { CheckOutcome::Confirmed } else { CheckOutcome::NotConfirmed }
 }
 
 /// A claim about all baselines: refuted by one, confirmed only when all that are printed are there.
-fn holds_for_all(is_true: bool, team: &Team) -> Verdict {
+fn holds_for_all(is_true: bool, team: &Team) -> CheckOutcome {
     let is_there = |printed: PaperPoint| {
         team.points.iter().any(|point| {
             paper_name(&point.algorithm) == Some(printed.algorithm)
@@ -68,11 +66,11 @@ fn holds_for_all(is_true: bool, team: &Team) -> Verdict {
         })
     };
     let is_complete = baselines_of_paper(team.n_agents).all(is_there);
-    if is_true && !is_complete { Verdict::NotMeasured } else { holds(is_true) }
+    if is_true && !is_complete { CheckOutcome::NotMeasured } else { holds(is_true) }
 }
 
 fn at(point: &Point) -> TradeOff {
-    TradeOff { gain: point.coverage.mean, cost: point.collisions.mean }
+    TradeOff { coverage: point.coverage.mean, collisions: point.collisions.mean }
 }
 
 /// The sweep, where it was measured.
@@ -95,7 +93,9 @@ fn dominance(n_agents: usize, layout: &str, team: Option<&Team>) -> Line {
         let (front, others) = (sweep(team)?, baselines(team)?);
         let is_reached = |other: &&&Point| {
             let other = at(other);
-            front.iter().any(|point| at(point).gain >= other.gain && at(point).cost <= other.cost)
+            front.iter().any(|point| {
+                at(point).coverage >= other.coverage && at(point).collisions <= other.collisions
+            })
         };
         let n_reached = others.iter().filter(is_reached).count();
         let text = format!("{n_reached} of {} measured points", others.len());
@@ -165,8 +165,8 @@ fn moderate(team: Option<&Team>) -> Line {
         let (least, most) = (coverage().fold(1.0, f64::min), coverage().fold(0.0, f64::max));
         let collisions = inside.iter().map(|point| point.collisions.mean).fold(0.0, f64::max);
         let verdict = match least {
-            _ if collisions > MODERATE_COLLISIONS => Verdict::NotConfirmed,
-            least if least > MODERATE_COVERAGE.1 => Verdict::Exceeded,
+            _ if collisions > MODERATE_COLLISIONS => CheckOutcome::NotConfirmed,
+            least if least > MODERATE_COVERAGE.1 => CheckOutcome::Exceeded,
             least => holds(least >= MODERATE_COVERAGE.0),
         };
         let text = format!(
@@ -248,7 +248,8 @@ fn flat_rate(results: &Results) -> Line {
             at_one(results)?.iter().map(|point| point.per_pair_rate.mean).collect();
         let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let most = rates.iter().copied().fold(0.0, f64::max);
-        let verdict = if most < 0.0011 { Verdict::Exceeded } else { holds(most <= 0.0019 * 1.05) };
+        let verdict =
+            if most < 0.0011 { CheckOutcome::Exceeded } else { holds(most <= 0.0019 * 1.05) };
         Some((format!("{least:.5} to {most:.5}"), verdict))
     };
     let paper = "0.0011 to 0.0019";
@@ -281,7 +282,7 @@ mod tests {
         baselines_of_paper(3).map(|p| (algorithm(p.algorithm), p.parameter)).collect()
     }
 
-    fn told(points: Vec<Point>) -> Verdict {
+    fn told(points: Vec<Point>) -> CheckOutcome {
         let team = Team { n_agents: 3, layout: "random".into(), points, ..Team::default() };
         dominance(3, "random", Some(&team)).verdict
     }
@@ -294,9 +295,9 @@ mod tests {
             told(points)
         };
         let names = names();
-        assert_eq!(with(&names, 0.5), Verdict::Confirmed);
-        assert_eq!(with(&names[..3], 0.5), Verdict::NotMeasured);
-        assert_eq!(with(&names[..1], 0.95), Verdict::NotConfirmed);
-        assert_eq!(with(&[], 0.5), Verdict::NotMeasured);
+        assert_eq!(with(&names, 0.5), CheckOutcome::Confirmed);
+        assert_eq!(with(&names[..3], 0.5), CheckOutcome::NotMeasured);
+        assert_eq!(with(&names[..1], 0.95), CheckOutcome::NotConfirmed);
+        assert_eq!(with(&[], 0.5), CheckOutcome::NotMeasured);
     }
 }

@@ -1,302 +1,128 @@
-//! From run directories to results: everything that is finished below a folder.
+//! From rows to results: every team size and layout that was played.
 
 use super::{
-    bootstrap::{Entry, worlds},
-    job::{layout_name, played_file, read_played},
-    plan::{LAYOUTS, ROWS, Row, team_folder},
-    record::PlayedPoint,
-    results::{COVERAGES, Dominance, Learning, MethodFront, Point, Results, Spread, Spread2, Team},
+    bootstrap::Entry,
+    measure::measure,
+    plan::{ROWS, Row, all_layouts, layout_name},
+    results::{COVERAGES, Learning, RESULTS_FILE, Results, Team},
+    row_file::{PlayedPoint, RowResult},
+    rows::Rows,
 };
-use crate::tables;
+use crate::tables::TradeOff;
 use cgcmarl::{
-    config::Config,
-    environment::layout::Layout,
-    evaluation::{
-        pareto::{TradeOff, hypervolume, pareto_optimal},
-        statistics::{mean, quantile, sample_deviation},
-    },
-    experiment::TASK,
-    rng::{Purpose, Streams},
-    run_dir::{RunDir, files},
+    error::{Error, Result},
+    evaluation::{front::RANDOM, statistics::mean},
 };
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-/// Resampled worlds behind every interval and probability.
-const N_WORLDS: usize = 1000;
+/// The layout of the paper's tables.
+pub(super) const TABLES_LAYOUT: &str = "random";
 
-/// One finished model on one layout.
-struct Finished {
-    row: &'static Row,
-    steps: u64,
-    entries: Vec<Entry>,
+/// One row on one layout.
+pub(super) struct Finished {
+    pub(super) row: &'static Row,
+    pub(super) steps: u64,
+    pub(super) points: Vec<(PlayedPoint, Entry)>,
 }
 
-/// Reads every finished run below the folder of a reproduction.
+/// What the rows below the folder of a reproduction say.
 pub fn gather(folder: &Path) -> Results {
+    results(&Rows::read(folder))
+}
+
+/// What a reproduction found: gathered from its rows, or as its `results.json` tells where it has
+/// none; nothing where the folder is no reproduction.
+pub fn open(folder: &Path) -> Result<Option<Results>> {
+    let rows = Rows::read(folder);
+    let file = folder.join(RESULTS_FILE);
+    if !rows.is_empty() || !file.exists() {
+        return Ok((!rows.is_empty()).then(|| results(&rows)));
+    }
+    let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
+    Results::parse(&file, &text).map(Some)
+}
+
+/// The results of some rows.
+pub fn results(rows: &Rows) -> Results {
     let mut results = Results {
         program: "cgcmarl".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        left_out: left_out(folder),
+        left_out: rows.left_out.clone(),
         teams: vec![],
     };
-    for layout in [Layout::Random].into_iter().chain(LAYOUTS) {
-        results
-            .teams
-            .extend(team_sizes(folder).into_iter().filter_map(|n| team(folder, n, layout)));
+    for n_agents in rows.team_sizes() {
+        let layouts = all_layouts().map(layout_name);
+        results.teams.extend(layouts.filter_map(|layout| team(rows, n_agents, &layout)));
     }
-    results.teams.sort_by_key(|team| team.n_agents);
     results
 }
 
-fn team_sizes(folder: &Path) -> Vec<usize> {
-    let Ok(entries) = fs::read_dir(folder.join("runs")) else { return vec![] };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let mut sizes: Vec<usize> =
-        names.filter_map(|name| name.strip_prefix(&format!("{TASK}_"))?.parse().ok()).collect();
-    sizes.sort_unstable();
-    sizes
-}
-
-/// The files of trained runs that cannot be read, and so cannot be told of.
-fn left_out(folder: &Path) -> Vec<PathBuf> {
-    let mut files = vec![];
-    for place in team_sizes(folder).into_iter().map(|n| team_folder(folder, n)) {
-        for run in ROWS.iter().flat_map(|row| trained(&place, row)) {
-            if steps(&run).is_none() {
-                files.push(run.join(files::CONFIG));
-            }
-            let layouts = [Layout::Random].into_iter().chain(LAYOUTS);
-            let played = layouts.map(|layout| played_file(&run, layout));
-            files.extend(played.filter(|file| file.exists() && read_played(file).is_none()));
-        }
-    }
-    files
-}
-
-/// How long a run was trained, where its configuration can be read.
-fn steps(run: &Path) -> Option<u64> {
-    let config = Config::parse(&RunDir::open(run).ok()?.config().ok()?).ok()?;
-    Some(config.training.total_steps)
-}
-
-fn team(folder: &Path, n_agents: usize, layout: Layout) -> Option<Team> {
-    let place = team_folder(folder, n_agents);
+fn team(rows: &Rows, n_agents: usize, layout: &str) -> Option<Team> {
     let models: Vec<Finished> =
-        ROWS.iter().filter_map(|row| finished(&place, row, layout)).collect();
+        ROWS.iter().filter_map(|row| finished(row, &rows.seeds(n_agents, row), layout)).collect();
     if models.is_empty() {
         return None;
     }
-    let reference = read_played(&played_file(&place.join("reference"), layout));
+    let reference = rows.reference(n_agents);
     let of = |name: &str| {
-        let point = reference.as_ref()?.points.iter().find(|point| point.parameter == name)?;
-        let means = point.weighted(&vec![1.0; point.n_episodes()]);
-        Some(Spread2 { coverage: means.gain, collisions: means.cost })
+        let played = reference?.layout(layout)?;
+        let point = played.points.iter().find(|point| point.parameter == name)?;
+        Some(entry("", &[(reference?, point)]).mean())
     };
-    let entries = || models.iter().flat_map(|model| &model.entries);
+    let entries = || models.iter().flat_map(|model| &model.points).map(|(_, entry)| entry);
     let mut team = Team {
         n_agents,
-        layout: layout_name(layout),
+        layout: layout.into(),
         episodes: entries().map(Entry::n_episodes).min().unwrap_or(0),
-        random: of("random"),
+        random: of(RANDOM),
         oracle: of("oracle"),
         ..Team::default()
     };
     measure(&mut team, models);
-    if layout == Layout::Random {
-        team.learning = ROWS.iter().filter_map(|row| learning(&place, row)).collect();
+    if layout == TABLES_LAYOUT {
+        let learned = ROWS.iter().map(|row| (row, rows.seeds(n_agents, row)));
+        team.learning = learned.filter_map(|(row, seeds)| learning(row, &seeds)).collect();
     }
     Some(team)
 }
 
-/// The trained seeds of a row, lowest first.
-fn trained(place: &Path, row: &Row) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(place.join(row.name)) else { return vec![] };
-    let mut found: Vec<(u64, PathBuf)> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let seed = entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok()?;
-            Some((seed, entry.path()))
-        })
-        .filter(|(_, path)| path.join(files::MODEL).exists())
-        .collect();
-    found.sort();
-    found.into_iter().map(|(_, path)| path).collect()
-}
-
-fn finished(place: &Path, row: &'static Row, layout: Layout) -> Option<Finished> {
-    let (mut steps_of_all, mut played) = (vec![], vec![]);
-    for run in trained(place, row) {
-        if let (Some(steps), Some(seed)) = (steps(&run), read_played(&played_file(&run, layout))) {
-            steps_of_all.push(steps);
-            played.push(seed);
-        }
-    }
-    let (first, steps) = (played.first()?, *steps_of_all.first()?);
-    let entry = |point: &PlayedPoint| {
-        let same = |other: &&PlayedPoint| other.parameter == point.parameter;
-        let seeds = played.iter().filter_map(|seed| seed.points.iter().find(same)).cloned();
-        Entry { row: row.name, seeds: seeds.collect() }
+fn entry(row: &'static str, seeds: &[(&RowResult, &PlayedPoint)]) -> Entry {
+    let episodes = |(row, point): &(&RowResult, &PlayedPoint)| -> Vec<TradeOff> {
+        point.trade_offs(row.agents, row.horizon)
     };
-    let entries = first.points.iter().map(entry).collect();
-    Some(Finished { row, steps, entries })
+    Entry { row, seeds: seeds.iter().map(episodes).collect() }
 }
 
-/// Points, fronts and dominance, with their bootstrap.
-fn measure(team: &mut Team, models: Vec<Finished>) {
-    let mut entries = vec![];
-    for model in models {
-        for entry in model.entries {
-            let head = &entry.seeds[0];
-            team.points.push(Point {
-                algorithm: model.row.algorithm.into(),
-                parameter: head.parameter.clone(),
-                multiplier: head.multiplier,
-                row: model.row.name.into(),
-                steps: model.steps,
-                seeds: entry.seeds.len(),
-                ..Point::default()
-            });
-            entries.push(entry);
-        }
-    }
-    let mut rng = Streams::new(team.n_agents as u64).rng(Purpose::Bootstrap, 0);
-    let worlds = worlds(&entries, N_WORLDS, &mut rng);
-    let means: Vec<TradeOff> = entries.iter().map(Entry::mean).collect();
-    let n_pairs = (team.n_agents * team.n_agents.saturating_sub(1) / 2).max(1) as f64;
-    for (index, (point, entry)) in team.points.iter_mut().zip(&entries).enumerate() {
-        let spread = |pick: &dyn Fn(&TradeOff) -> f64| {
-            let per_seed: Vec<f64> = entry.per_seed().iter().map(pick).collect();
-            let resampled = worlds.iter().map(|world| pick(&world[index])).collect();
-            spread(pick(&means[index]), sample_deviation(&per_seed), resampled)
-        };
-        point.coverage = spread(&|at| at.gain);
-        point.collisions = spread(&|at| at.cost);
-        point.per_pair_rate = spread(&|at| at.cost / n_pairs);
-    }
-    mark_pareto(&mut team.points, &means);
-    team.fronts = fronts(team, &means, &worlds);
-    team.dominance = dominance(&team.points, &means, &worlds);
-}
-
-fn spread(center: f64, deviation: f64, mut resampled: Vec<f64>) -> Spread {
-    resampled.sort_by(f64::total_cmp);
-    let (low, high) = (quantile(&resampled, 0.025), quantile(&resampled, 0.975));
-    Spread { mean: center, deviation, low, high }
-}
-
-/// Methods in the order of the tables.
-fn methods(points: &[Point]) -> Vec<String> {
-    let mut names: Vec<String> = vec![];
-    for point in points {
-        if !names.contains(&point.algorithm) {
-            names.push(point.algorithm.clone());
-        }
-    }
-    names
-}
-
-/// The points of one method among all.
-fn indices(points: &[Point], algorithm: &str) -> Vec<usize> {
-    (0..points.len()).filter(|index| points[*index].algorithm == algorithm).collect()
-}
-
-fn picked(all: &[TradeOff], indices: &[usize]) -> Vec<TradeOff> {
-    indices.iter().map(|index| all[*index]).collect()
-}
-
-fn mark_pareto(points: &mut [Point], means: &[TradeOff]) {
-    for (point, optimal) in points.iter_mut().zip(pareto_optimal(means)) {
-        point.pareto_overall = optimal;
-    }
-    for algorithm in methods(points) {
-        let own = indices(points, &algorithm);
-        for (index, optimal) in own.iter().zip(pareto_optimal(&picked(means, &own))) {
-            points[*index].pareto = optimal;
-        }
-    }
-}
-
-fn fronts(team: &Team, means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<MethodFront> {
-    let Some(random) = team.random else { return vec![] };
-    let corner = TradeOff { gain: 0.0, cost: random.collisions };
-    let printed = |algorithm: &str| {
-        let points: Vec<TradeOff> = tables::cg_cmarl(team.n_agents)
-            .chain(tables::baselines(team.n_agents))
-            .filter(|point| paper_name(algorithm) == Some(point.algorithm))
-            .map(|point| point.trade_off())
-            .collect();
-        (team.layout == "random" && !points.is_empty()).then(|| hypervolume(&points, corner))
+fn finished(row: &'static Row, seeds: &[&RowResult], layout: &str) -> Option<Finished> {
+    let played = |seed: &&RowResult| seed.layout(layout).is_some();
+    let seeds: Vec<&RowResult> = seeds.iter().copied().filter(played).collect();
+    let first = seeds.first()?;
+    let point = |head: &PlayedPoint| {
+        let seeds: Vec<_> =
+            seeds.iter().filter_map(|seed| same_point(seed, layout, &head.parameter)).collect();
+        (head.clone(), entry(row.name, &seeds))
     };
-    let ours = printed("cg_cmarl");
-    let front = |algorithm: String| {
-        let own = indices(&team.points, &algorithm);
-        let volume = |all: &[TradeOff]| hypervolume(&picked(all, &own), corner);
-        let resampled = worlds.iter().map(|world| volume(world)).collect();
-        let hypervolume = spread(volume(means), 0.0, resampled);
-        MethodFront {
-            hypervolume,
-            printed_hypervolume: printed(&algorithm),
-            ratio_to_printed_cg_cmarl: ours.map(|printed| hypervolume.mean / printed),
-            algorithm,
-        }
-    };
-    methods(&team.points).into_iter().map(front).collect()
+    let points = first.layout(layout)?.points.iter().map(point).collect();
+    Some(Finished { row, steps: first.steps, points })
 }
 
-/// The name under which the paper prints a method.
-pub(super) fn paper_name(algorithm: &str) -> Option<&'static str> {
-    Some(match algorithm {
-        "cg_cmarl" => "CG-CMARL",
-        "iql" => "IQL",
-        "qmix" => "QMIX",
-        "dcg" => "DCG",
-        "mappo" => "MAPPO",
-        "mappo_lag" => "MAPPO-Lag",
-        _ => return None,
-    })
+fn same_point<'a>(
+    row: &'a RowResult,
+    layout: &str,
+    parameter: &str,
+) -> Option<(&'a RowResult, &'a PlayedPoint)> {
+    let mut points = row.layout(layout)?.points.iter();
+    points.find(|point| point.parameter == parameter).map(|point| (row, point))
 }
 
-fn dominance(points: &[Point], means: &[TradeOff], worlds: &[Vec<TradeOff>]) -> Vec<Dominance> {
-    let mut found = vec![];
-    for by in methods(points) {
-        let front = indices(points, &by);
-        let beaten = |all: &[TradeOff], index: usize| {
-            front.iter().any(|other| all[*other].dominates(&all[index]))
-        };
-        for (index, point) in points.iter().enumerate().filter(|(_, p)| p.algorithm != by) {
-            let n_beaten = worlds.iter().filter(|world| beaten(world, index)).count();
-            found.push(Dominance {
-                algorithm: point.algorithm.clone(),
-                parameter: point.parameter.clone(),
-                by: by.clone(),
-                dominated: beaten(means, index),
-                probability: n_beaten as f64 / worlds.len().max(1) as f64,
-            });
-        }
-    }
-    found
-}
-
-/// Steps until each coverage was first reached in training.
-fn learning(place: &Path, row: &'static Row) -> Option<Learning> {
-    let curves: Vec<Vec<(f64, f64)>> = trained(place, row)
-        .iter()
-        .filter_map(|seed| RunDir::open(seed).ok()?.metrics().ok())
-        .map(|lines| {
-            let pair = |line: &serde_json::Value| {
-                Some((line["step"].as_f64()?, line["coverage"].as_f64()?))
-            };
-            lines.iter().filter_map(pair).collect()
-        })
-        .collect();
+/// Steps until each coverage was first reached in training by the team itself.
+fn learning(row: &Row, seeds: &[&RowResult]) -> Option<Learning> {
+    let curves: Vec<_> =
+        seeds.iter().map(|seed| &seed.curve).filter(|curve| !curve.is_empty()).collect();
     let reached = |coverage: f64| {
-        let first = |curve: &Vec<(f64, f64)>| {
-            curve.iter().find(|(_, reached)| *reached >= coverage).map(|(step, _)| *step)
-        };
-        curves.iter().map(first).collect::<Option<Vec<f64>>>().map(|steps| mean(&steps))
+        let first = curves.iter().map(|curve| curve.first_reaching(coverage));
+        let steps = first.collect::<Option<Vec<u64>>>()?;
+        Some(mean(&steps.into_iter().map(|step| step as f64).collect::<Vec<_>>()))
     };
     let steps_to = COVERAGES.map(reached).to_vec();
     (!curves.is_empty()).then(|| Learning { row: row.name.into(), steps_to })

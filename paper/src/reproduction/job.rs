@@ -1,18 +1,17 @@
 //! One training of a plan and its episodes: started, taken up where it stopped, or left alone when done.
 
 use super::{
-    plan::{Job, Plan, team_folder},
-    record::{Played, PlayedPoint},
+    curve::Curve,
+    plan::{Job, Plan, layout_name, reference_scenario},
+    row_file::{PlayedLayout, PlayedPoint, REFERENCE, RowResult, digest, scenario_digest},
 };
 use cgcmarl::{
-    algorithm::{RandomPolicy, Setting},
     checkpoint::atomic,
-    config::Config,
-    environment::{layout::Layout, oracle::Oracle, simple_spread::SimpleSpread},
-    episode::Player,
+    environment::{Scenario, simple_spread::layout::Layout},
+    episode::{Acting, Controller},
     error::{Error, Result},
-    evaluation::EvaluationOptions,
-    experiment::{End, Model, Session, Watch, episodes_of},
+    evaluation::{EvaluationOptions, Named, RandomPolicy, front::RANDOM, grid},
+    run::{Config, End, Model, Session, Watch, episodes_of, named_multipliers},
     run_dir::{RunDir, files, unix_seconds},
 };
 use serde_json::{Value, json};
@@ -33,71 +32,52 @@ pub enum JobEnd {
     Stopped,
 }
 
-/// Trains what is not trained, plays what is not played.
+/// Whether the row file of a job tells all that the plan asks for, so that nothing needs training.
+pub fn is_done(plan: &Plan, job: &Job, folder: &Path) -> bool {
+    let config = plan.config(job);
+    let row = config.and_then(|config| known_row(job, &config, folder));
+    row.is_ok_and(|row| is_complete(&row, plan))
+}
+
+/// Trains what is not trained, plays what is not played, and leaves the row's file.
 pub fn run_job(plan: &Plan, job: &Job, folder: &Path, watch: &mut dyn Watch) -> Result<JobEnd> {
     let (place, config) = (job.place(folder), plan.config(job)?);
-    if !place.join(files::MODEL).exists() || !is_same(&place, &config)? {
-        let mut session = open_session(&place, &config)?;
-        let mut timed = Timed::new(watch, place.join(files::TRAINING_SECONDS));
-        let end = session.run(&mut timed);
-        timed.note()?;
-        if end? == End::Stopped {
-            return Ok(JobEnd::Stopped);
-        }
+    let mut row = known_row(job, &config, folder)?;
+    if is_complete(&row, plan) {
+        return Ok(JobEnd::Done);
     }
-    for layout in &plan.layouts {
-        if is_played(&played_file(&place, *layout), plan) {
-            continue;
-        }
-        let Some(points) = play_points(job, &place, *layout, watch)? else {
+    if train(&place, &config, watch)? == End::Stopped {
+        return Ok(JobEnd::Stopped);
+    }
+    row.curve = Curve::of_lines(&RunDir::open(&place)?.metrics()?, job.n_agents);
+    let model = Model::open(&place)?;
+    for layout in missing(&row, plan) {
+        let Some(points) = play_points(job, &model, layout, &config.evaluation, watch)? else {
             return Ok(JobEnd::Stopped);
         };
-        write_played(&place, *layout, &config.evaluation, points)?;
+        row.put(played(layout, &config.evaluation, points));
+        row.write(folder)?;
     }
     Ok(JobEnd::Done)
 }
 
 /// Plays the random policy and the oracle for a team, where they were not played yet.
 pub fn run_reference(plan: &Plan, n_agents: usize, folder: &Path) -> Result<()> {
-    let Some(row) = plan.rows.first() else { return Ok(()) };
-    let place = team_folder(folder, n_agents).join("reference");
-    for layout in &plan.layouts {
-        if is_played(&played_file(&place, *layout), plan) {
-            continue;
-        }
-        let config = plan.config(&Job { row, n_agents, seed: 1 })?;
-        let mut environment = config.environment;
-        environment.layout = *layout;
-        let mut oracle = Oracle::new(&SimpleSpread::new(&environment)?);
-        let policies: [(&str, &mut dyn Player); 2] =
-            [("random", &mut RandomPolicy), ("oracle", &mut oracle)];
-        let mut points = vec![];
-        for (name, policy) in policies {
-            let episodes = episodes_of(&environment, &config.evaluation, policy)?;
-            points.push(PlayedPoint::of_episodes(name, None, &episodes));
-        }
-        fs::create_dir_all(&place).map_err(Error::file(&place))?;
-        write_played(&place, *layout, &config.evaluation, points)?;
+    let scenario = reference_scenario(n_agents)?;
+    let mut row = RowResult::new(REFERENCE, n_agents, 0, &scenario)?;
+    row.config = scenario_digest(&scenario)?;
+    if let Ok(known) = RowResult::read(&row.place(folder))
+        && known.config == row.config
+    {
+        row = known;
+    }
+    let options = EvaluationOptions { episodes: plan.episodes(), ..EvaluationOptions::default() };
+    for layout in missing(&row, plan) {
+        let points = play_references(&with_layout(&scenario, layout), &options)?;
+        row.put(played(layout, &options, points));
+        row.write(folder)?;
     }
     Ok(())
-}
-
-/// The file of the episodes on one layout.
-pub(super) fn played_file(place: &Path, layout: Layout) -> PathBuf {
-    place.join(format!("played_{}.json", layout_name(layout)))
-}
-
-/// The name users write.
-pub(super) fn layout_name(layout: Layout) -> String {
-    serde_json::to_value(layout)
-        .ok()
-        .and_then(|v| v.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
-
-/// What was played, where the file is there and whole.
-pub(super) fn read_played(file: &Path) -> Option<Played> {
-    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
 }
 
 /// Seconds spent on training so far.
@@ -108,9 +88,46 @@ pub fn training_seconds(place: &Path) -> Option<f64> {
     note["seconds"].as_f64()
 }
 
-fn is_played(file: &Path, plan: &Plan) -> bool {
-    let enough = |point: &PlayedPoint| point.n_episodes() == plan.episodes();
-    read_played(file).is_some_and(|played| played.points.iter().all(enough))
+/// The row as its file tells it, or one of which nothing was played; a file that cannot be read is
+/// made anew, one of other settings is never replaced.
+fn known_row(job: &Job, config: &Config, folder: &Path) -> Result<RowResult> {
+    let mut row = RowResult::new(job.row.name, job.n_agents, job.seed, &config.scenario()?)?;
+    (row.steps, row.config) = (config.training.total_steps, digest(config));
+    let file = row.place(folder);
+    let Ok(known) = RowResult::read(&file) else { return Ok(row) };
+    if known.config != row.config {
+        return Err(other_settings(&file, known.steps, row.steps));
+    }
+    Ok(known)
+}
+
+fn other_settings(place: &Path, found: u64, wanted: u64) -> Error {
+    let steps =
+        if found == wanted { String::new() } else { format!(" ({found} steps, not {wanted})") };
+    Error::Refused(format!(
+        "{} was trained with other settings{steps}: choose another folder with `--out DIR`, or remove it",
+        place.display()
+    ))
+}
+
+fn missing(row: &RowResult, plan: &Plan) -> Vec<Layout> {
+    let is_missing = |layout: &&Layout| !row.has_played(&layout_name(**layout), plan.episodes());
+    plan.layouts.iter().filter(is_missing).copied().collect()
+}
+
+fn is_complete(row: &RowResult, plan: &Plan) -> bool {
+    missing(row, plan).is_empty()
+}
+
+fn train(place: &Path, config: &Config, watch: &mut dyn Watch) -> Result<End> {
+    if place.join(files::MODEL).exists() && is_same(place, config)? {
+        return Ok(End::Finished);
+    }
+    let mut session = open_session(place, config)?;
+    let mut timed = Timed::new(watch, place.join(files::TRAINING_SECONDS));
+    let end = session.run(&mut timed);
+    timed.note()?;
+    end
 }
 
 /// Whether a run was made with this configuration; how it is measured may differ.
@@ -122,16 +139,7 @@ fn is_same(place: &Path, config: &Config) -> Result<bool> {
     if found == *config {
         return Ok(true);
     }
-    let steps = (found.training.total_steps, config.training.total_steps);
-    let told = if steps.0 == steps.1 {
-        String::new()
-    } else {
-        format!(" ({} steps, not {})", steps.0, steps.1)
-    };
-    Err(Error::Refused(format!(
-        "{} was trained with other settings{told}: choose another folder with `--out DIR`, or remove it",
-        place.display()
-    )))
+    Err(other_settings(place, found.training.total_steps, config.training.total_steps))
 }
 
 /// Takes a training up where it stopped, or starts it.
@@ -144,44 +152,53 @@ fn open_session(place: &Path, config: &Config) -> Result<Session> {
     Session::start(config.clone(), Some(place), place)
 }
 
+/// The same scenario with its landmarks elsewhere.
+fn with_layout(scenario: &Scenario, layout: Layout) -> Scenario {
+    let mut options = scenario.options().clone();
+    options.insert("layout".into(), layout_name(layout).into());
+    scenario.with_options(options)
+}
+
+fn played(layout: Layout, options: &EvaluationOptions, points: Vec<PlayedPoint>) -> PlayedLayout {
+    PlayedLayout { layout: layout_name(layout), start_seed: options.start_seed, points }
+}
+
 /// The episodes of every operating point; `None` when asked to stop meanwhile.
 fn play_points(
     job: &Job,
-    place: &Path,
+    model: &Model,
     layout: Layout,
+    options: &EvaluationOptions,
     watch: &dyn Watch,
 ) -> Result<Option<Vec<PlayedPoint>>> {
-    let model = Model::open(place)?;
-    let mut environment = model.config.environment.clone();
-    environment.layout = layout;
-    let options = &model.config.evaluation;
+    let scenario = with_layout(&model.scenario()?, layout);
+    let spec = scenario.spec()?;
     let mut played = vec![];
-    for mut point in model.operating_points(&environment, &options.multipliers)? {
+    for mut point in model.operating_points(&scenario, &grid(options, &spec)?)? {
         if watch.stop() {
             return Ok(None);
         }
-        let (parameter, multiplier) = match point.setting {
-            // Through text, so that 0.05 stays 0.05 in double precision.
-            Setting::Multiplier(value) => (format!("λ={value}"), value.to_string().parse().ok()),
-            _ => (job.row.parameter.to_owned(), None),
-        };
-        let episodes = episodes_of(&environment, options, point.policy.as_mut())?;
-        played.push(PlayedPoint::of_episodes(&parameter, multiplier, &episodes));
+        let multipliers = named_multipliers(&spec, &point.multipliers);
+        let parameter = if multipliers.is_empty() { job.row.parameter } else { &point.label };
+        let episodes = episodes_of(&scenario, options, &mut Acting(point.policy.as_mut()))?;
+        let point =
+            PlayedPoint::of_episodes(parameter, &point.label, multipliers, &spec, &episodes);
+        played.push(point);
     }
     Ok(Some(played))
 }
 
-fn write_played(
-    place: &Path,
-    layout: Layout,
-    options: &EvaluationOptions,
-    points: Vec<PlayedPoint>,
-) -> Result<()> {
-    let file = played_file(place, layout);
-    let played = Played { layout: layout_name(layout), start_seed: options.start_seed, points };
-    let text = serde_json::to_string(&played)
-        .map_err(|error| Error::format(&file, None, error.to_string()))?;
-    atomic::write(&file, (text + "\n").as_bytes())
+fn play_references(scenario: &Scenario, options: &EvaluationOptions) -> Result<Vec<PlayedPoint>> {
+    let spec = scenario.spec()?;
+    let play = |name: &str, controller: &mut dyn Controller| -> Result<PlayedPoint> {
+        let episodes = episodes_of(scenario, options, controller)?;
+        Ok(PlayedPoint::of_episodes(name, name, Named::default(), &spec, &episodes))
+    };
+    let mut points = vec![play(RANDOM, &mut RandomPolicy::default())?];
+    for mut reference in scenario.references()? {
+        points.push(play(&reference.name, &mut Acting(reference.policy.as_mut()))?);
+    }
+    Ok(points)
 }
 
 /// Keeps account of the seconds that a training takes, over interruptions.

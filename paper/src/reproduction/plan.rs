@@ -1,10 +1,10 @@
 //! What a reproduction consists of: rows with a committed configuration each, team sizes, seeds, budgets.
 
+use crate::tables::TASK;
 use cgcmarl::{
-    config::Config,
-    environment::layout::Layout,
+    environment::{Scenario, simple_spread::layout::Layout},
     error::{Error, Result},
-    experiment::TASK,
+    run::Config,
 };
 use std::path::{Path, PathBuf};
 
@@ -170,34 +170,14 @@ impl Plan {
 
     /// The configuration of a job: its row's file, with team, seed and budget set.
     pub fn config(&self, job: &Job) -> Result<Config> {
-        let overrides = self.overrides(job).map(|(key, value)| (key.to_owned(), value.to_string()));
-        let in_file = |message: String| Error::format(job.row.file, None, message);
-        let table = toml::from_str(job.row.config).map_err(|error| in_file(error.to_string()))?;
-        Config::resolve(Some(table), &overrides.collect::<Vec<_>>()).map_err(|error| {
-            in_file(format!("{error}; is `{}` part of this program?", job.row.algorithm))
-        })
+        job.config(self.steps(job.n_agents), self.episodes())
     }
 
     /// The command that trains a job on its own, from a clone of the repository.
     pub fn command(&self, job: &Job) -> String {
-        let overrides = self.overrides(job).map(|(key, value)| format!(" {key}={value}"));
-        format!("cgcmarl train --config {}{}", job.row.file, overrides.collect::<String>())
-    }
-
-    /// Team, seed and budget of a job. Who explores does so for a third of a short training, lest
-    /// it learn from chance alone.
-    fn overrides(&self, job: &Job) -> impl Iterator<Item = (&'static str, u64)> {
-        let steps = self.steps(job.n_agents);
-        let explored = EXPLORED.min(steps / 3);
-        let explores = explored < EXPLORED && !job.row.algorithm.starts_with("mappo");
-        [
-            ("agents", job.n_agents as u64),
-            ("seed", job.seed),
-            ("total_steps", steps),
-            ("episodes", self.episodes() as u64),
-        ]
-        .into_iter()
-        .chain(explores.then_some(("exploration.steps", explored)))
+        let overrides = job.overrides(self.steps(job.n_agents), self.episodes());
+        let words = overrides.map(|(key, value)| format!(" {key}={value}"));
+        format!("cgcmarl train --config {}{}", job.row.file, words.collect::<String>())
     }
 }
 
@@ -218,10 +198,60 @@ impl Job {
         team_folder(folder, self.n_agents).join(self.row.name).join(format!("seed_{}", self.seed))
     }
 
+    /// Its configuration when it is trained this long and measured by this many episodes.
+    pub(super) fn config(&self, steps: u64, episodes: usize) -> Result<Config> {
+        let overrides = self.overrides(steps, episodes);
+        let overrides: Vec<_> =
+            overrides.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
+        let in_file = |message: String| Error::format(self.row.file, None, message);
+        let table = toml::from_str(self.row.config).map_err(|error| in_file(error.to_string()))?;
+        Config::resolve(Some(table), &overrides).map_err(|error| {
+            in_file(format!("{error}; is `{}` part of this program?", self.row.algorithm))
+        })
+    }
+
+    /// Team, seed and budget. Who explores does so for a third of a short training, lest it learn
+    /// from chance alone.
+    fn overrides(
+        &self,
+        steps: u64,
+        episodes: usize,
+    ) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        let explored = EXPLORED.min(steps / 3);
+        let explores = explored < EXPLORED && !self.row.algorithm.starts_with("mappo");
+        [
+            ("agents", self.n_agents as u64),
+            ("seed", self.seed),
+            ("total_steps", steps),
+            ("episodes", episodes as u64),
+        ]
+        .into_iter()
+        .chain(explores.then_some(("exploration.steps", explored)))
+    }
+
     /// What a person calls it.
     pub fn name(&self) -> String {
         format!("{} agents, {}, seed {}", self.n_agents, self.row.name, self.seed)
     }
+}
+
+/// Every layout that can be played, that of the tables first.
+pub(super) fn all_layouts() -> impl Iterator<Item = Layout> {
+    [Layout::Random].into_iter().chain(LAYOUTS)
+}
+
+/// The name users write.
+pub(super) fn layout_name(layout: Layout) -> String {
+    serde_json::to_value(layout)
+        .ok()
+        .and_then(|name| name.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+/// What the policies that need no training play in: the paper's environment, as CG-CMARL's row has it.
+pub(super) fn reference_scenario(n_agents: usize) -> Result<Scenario> {
+    let job = Job { row: &ROWS[0], n_agents, seed: 1 };
+    job.config(EXPLORED, 1)?.scenario()
 }
 
 /// Where the runs of a team lie.
@@ -252,7 +282,8 @@ mod tests {
         for job in plan.jobs().iter().filter(|job| job.row.is_ours()) {
             let config = plan.config(job).unwrap();
             assert_eq!(config.training.total_steps, plan.steps(job.n_agents));
-            assert_eq!((config.environment.agents, config.seed), (job.n_agents, job.seed));
+            let n_agents = config.scenario().unwrap().n_agents().unwrap();
+            assert_eq!((n_agents, config.seed), (job.n_agents, job.seed));
             assert_eq!(config.evaluation.episodes, 7);
         }
     }
@@ -265,12 +296,27 @@ mod tests {
             let plan = Plan { steps: Some(steps), ..plan() };
             let config = plan.config(&job).unwrap();
             let told = plan.command(&job).contains("exploration.steps");
-            (config.cg_cmarl.exploration.steps, config.iql.exploration.steps, told)
+            let exploration = config.options.get("exploration");
+            (exploration.and_then(|decay| decay["steps"].as_integer()), told)
         };
-        assert_eq!(explored("cg_cmarl", 90_000), (30_000, 100_000, true));
-        assert_eq!(explored("iql_0.3", 90_000), (100_000, 30_000, true));
-        assert_eq!(explored("iql_0.3", 300_000), (100_000, 100_000, false));
-        assert_eq!(explored("mappo_0.3", 90_000), (100_000, 100_000, false));
+        assert_eq!(explored("cg_cmarl", 90_000), (Some(30_000), true));
+        assert_eq!(explored("iql_0.3", 90_000), (Some(30_000), true));
+        assert_eq!(explored("iql_0.3", 300_000), (Some(100_000), false));
+        assert_eq!(explored("mappo_0.3", 90_000), (None, false));
+    }
+
+    #[test]
+    fn the_papers_cost_limits_are_those_of_an_episode() {
+        let mut n_rows = 0;
+        for row in ROWS.iter().filter(|row| row.algorithm == "mappo_lag") {
+            let config = plan().config(&Job { row, n_agents: 3, seed: 1 }).unwrap();
+            let horizon = config.scenario().unwrap().spec().unwrap().horizon as f64;
+            let limit = config.options["cost_limit"][0].as_float().unwrap();
+            let printed: f64 = row.parameter.strip_prefix("cl=").unwrap().parse().unwrap();
+            assert!((limit * horizon - printed).abs() < 1e-12, "{}: {limit}", row.name);
+            n_rows += 1;
+        }
+        assert_eq!(n_rows, 3);
     }
 
     #[test]

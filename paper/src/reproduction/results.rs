@@ -1,7 +1,8 @@
 //! What a reproduction found, team by team and layout by layout: the content of `results.json`.
 
+use super::rows::LeftOut;
+use crate::tables::TradeOff;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// Where the folder of a reproduction holds it.
 pub const RESULTS_FILE: &str = "results.json";
@@ -13,9 +14,9 @@ pub struct Results {
     pub program: String,
     /// Version of the program.
     pub version: String,
-    /// Files of trained runs that could not be read.
+    /// Files that do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<PathBuf>,
+    pub left_out: Vec<LeftOut>,
     /// One per team size and layout.
     pub teams: Vec<Team>,
 }
@@ -37,9 +38,9 @@ pub struct Team {
     /// Evaluation episodes of every point and seed.
     pub episodes: usize,
     /// The random policy: the reference of every hypervolume.
-    pub random: Option<Spread2>,
+    pub random: Option<TradeOff>,
     /// The oracle: what the physics allows.
-    pub oracle: Option<Spread2>,
+    pub oracle: Option<TradeOff>,
     /// Every operating point.
     pub points: Vec<Point>,
     /// The front of each method.
@@ -48,15 +49,6 @@ pub struct Team {
     pub dominance: Vec<Dominance>,
     /// How fast each model learnt.
     pub learning: Vec<Learning>,
-}
-
-/// Coverage and collisions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread2 {
-    /// Share of landmarks covered.
-    pub coverage: f64,
-    /// Overlapping pairs per step.
-    pub collisions: f64,
 }
 
 /// A mean with its spread.
@@ -127,7 +119,8 @@ pub struct Dominance {
     pub probability: f64,
 }
 
-/// How fast a model learnt, by its coverage while it trained (exploration included).
+/// How fast a team learnt, by its own coverage while it trained (exploration included); that of smaller
+/// teams before it does not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learning {
     /// The model.

@@ -4,7 +4,7 @@
 //! 0 ≤ Q̃ − T Q̃ ≤ γδ the error itself is at most γδ/(1−γ), without a second 1/(1−γ).
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     convergence::fixed_points,
     figure::{largest, median},
     linear_program::distance_from_sums,
@@ -238,7 +238,7 @@ fn operator_findings(budgets: &[Budget], conflict: &Budget, shown: &str) -> Vec<
             "largest ‖T̂Q − TQ‖/‖Q‖ {gap:.1e}: the operators are the same formula, so this β is 0 \
              on every graph, while δ reaches {deficit:.2}; against Σ T_R it would grow with Q without limit"
         ),
-        Verdict::of(separates),
+        ClaimOutcome::of(separates),
     )
     .against((!separates).then(|| shown.to_owned()));
     let violated = |b: &Budget| b.error > b.epsilon / (1.0 - b.gamma) + ROUNDING;
@@ -251,7 +251,7 @@ fn operator_findings(budgets: &[Budget], conflict: &Budget, shown: &str) -> Vec<
             largest(budgets.iter().filter(|b| b.is_tree).map(|b| b.error)),
             largest(budgets.iter().filter(|b| b.is_tree).map(|b| b.epsilon)),
         ),
-        Verdict::of(!budgets.iter().any(violated)),
+        ClaimOutcome::of(!budgets.iter().any(violated)),
     );
     vec![beta, term.against(violated(conflict).then(|| shown.to_owned()))]
 }
@@ -268,7 +268,7 @@ fn total_findings(budgets: &[Budget], shown: &str) -> Vec<Finding> {
         let ratio = tight(bound);
         let text = format!("{}; bound / error {ratio:.1} at the median", count(budgets, violated));
         let against = against.filter(|_| !holds).map(str::to_owned);
-        Finding::new(name, claim, text, Verdict::of(holds)).against(against)
+        Finding::new(name, claim, text, ClaimOutcome::of(holds)).against(against)
     };
     vec![
         with(
@@ -305,7 +305,7 @@ fn coordination_findings(budgets: &[Budget]) -> Vec<Finding> {
             worst(true),
             worst(false)
         ),
-        Verdict::of(worst(true) <= ROUNDING),
+        ClaimOutcome::of(worst(true) <= ROUNDING),
     );
     let overlap: Vec<&Budget> = budgets.iter().filter(|b| b.deficit > ROUNDING).collect();
     let distance = largest(overlap.iter().map(|b| b.unrepresentable));
@@ -314,7 +314,7 @@ fn coordination_findings(budgets: &[Budget]) -> Vec<Finding> {
         "bound.representable",
         "Remark: Q* is a sum of regional functions when the graph has every dependency",
         format!("distance of Q* from all sums of regions up to {distance:.3}"),
-        Verdict::of(distance <= ROUNDING),
+        ClaimOutcome::of(distance <= ROUNDING),
     )
     .against(far.map(|b| {
         format!(

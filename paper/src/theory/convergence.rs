@@ -4,13 +4,13 @@
 //! order √α_n, a slope of −3/10 on logarithmic axes.
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     figure::{largest, log_steps, median},
     problems::{FactoredCmdp, digit, sample},
     tabular::sup_distance,
 };
 use cgcmarl::{
-    algorithm::{HeadTargets, NextValues, augment, two_head_targets},
+    algorithm::cg_cmarl::{HeadTargets, NextValues, augment, two_head_targets},
     coordination::{Coordinator, FactorTables, MaxSum, MaxSumOptions},
     graph::{CoordinationGraph, JointAction},
     multipliers::Multipliers,
@@ -313,7 +313,7 @@ pub fn check_convergence(
 }
 
 /// Whether every curve falls to a tenth of its start and is still falling in the last decade, at
-/// least half as steeply as √α; steps that do not shrink end on a floor there.
+/// least half as steeply as √α; steps that do not fall end on a floor there.
 fn falls(curves: &[Curve], places: &[f64]) -> (bool, String) {
     let end = places[places.len() - 1];
     let slopes = |start: f64| -> Vec<f64> {
@@ -341,14 +341,14 @@ fn falls(curves: &[Curve], places: &[f64]) -> (bool, String) {
 fn primary_finding(curves: &[Curve], places: &[f64]) -> Finding {
     let (holds, text) = falls(curves, places);
     let claim = "Thm 1 (i): the primary head converges to Q*_0,R for any λ";
-    Finding::new("convergence.primary", claim, text, Verdict::of(holds))
+    Finding::new("convergence.primary", claim, text, ClaimOutcome::of(holds))
 }
 
 fn cost_finding(curves: &[Curve], places: &[f64], movement: f64, tied: f64) -> Finding {
     let (holds, text) = falls(curves, places);
     let ties_settle = tied <= 3.0 * movement;
     let condition = "a unique primary-greedy action in every regional state";
-    let verdict = Verdict::conditional(holds && ties_settle, holds, condition);
+    let verdict = ClaimOutcome::conditional(holds && ties_settle, holds, condition);
     let text = format!(
         "{text}; movement in the last decade {movement:.3}, with tied primary actions {tied:.3}"
     );

@@ -4,7 +4,7 @@
 //! sampled, or averaged over an episode as training does.
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     ascent::{
         Ascent, AscentRule, Case, EPISODE, FIRST_STEP, ascend, cases, diminishing, final_distance,
         lagrangian_answer, once, payer_and_bystander,
@@ -153,7 +153,7 @@ fn diminishing_finding(cases: &[Case], runs: &Ascents) -> Finding {
             0.1 * FIRST_STEP,
             summary(&slow),
         ),
-        Verdict::of(holds),
+        ClaimOutcome::of(holds),
     )
 }
 
@@ -179,7 +179,7 @@ fn constant_finding(curve: &Curve) -> Finding {
         curve.last()
     );
     let claim = "Proof of Thm 2: a constant step η ends in a neighbourhood of radius O(η)";
-    Finding::new("dual.constant", claim, text, Verdict::of((0.8..1.3).contains(&slope)))
+    Finding::new("dual.constant", claim, text, ClaimOutcome::of((0.8..1.3).contains(&slope)))
 }
 
 fn mean_cost_finding(options: &DualOptions, cases: &[Case], runs: &Ascents) -> Finding {
@@ -212,7 +212,7 @@ fn mean_cost_finding(options: &DualOptions, cases: &[Case], runs: &Ascents) -> F
         "dual.episode_mean",
         "Proof of Thm 2: an episode's mean cost is (1−γ)V_1, so its fixed point is λ*",
         text,
-        Verdict::conditional(
+        ClaimOutcome::conditional(
             are_near(&means) && !is_off,
             are_near(&exact),
             "discounted costs in the dual step",
@@ -247,7 +247,7 @@ fn unequal_finding(options: &DualOptions, path: &[Case], pair: &[Case], runs: &A
         "dual.own_multipliers",
         "Proof of Thm 2: the mean of the agents' own multipliers follows the dual subgradient",
         text,
-        Verdict::conditional(
+        ClaimOutcome::conditional(
             are_near(&unequal) && !is_off,
             are_near(&equal) && are_near(&shared),
             "equal costs of all agents, or every multiplier fed with the team's mean cost",

@@ -4,7 +4,7 @@
 //! improvement from π_0 for the reward r_0 + λ r_1: never worse than π_0, rarely optimal.
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     ascent::{Case, ascend, diminishing, final_distance},
     convergence::fixed_points,
     dual::DualOptions,
@@ -14,7 +14,7 @@ use super::{
     tabular::TabularCmdp,
 };
 use cgcmarl::{
-    algorithm::augment,
+    algorithm::cg_cmarl::augment,
     coordination::{Coordinator, Exhaustive, FactorTables},
     graph::JointAction,
 };
@@ -159,7 +159,7 @@ fn optimum_finding(comparisons: &[Comparison], distances: &[f64]) -> Finding {
         "dual.executed",
         "Thm 2: argmax Q_prim + λ Q_cost maximises the Lagrangian, so its λ̄ → λ*",
         text,
-        Verdict::of(short == 0 && near == distances.len() && trapped.is_none()),
+        ClaimOutcome::of(short == 0 && near == distances.len() && trapped.is_none()),
     )
     .against(trapped)
 }
@@ -206,7 +206,7 @@ fn feasible_finding() -> Finding {
         "dual.executed_feasible",
         "Thm 2: under Slater's condition the executed policy meets the constraint for λ large enough",
         text,
-        Verdict::of(met),
+        ClaimOutcome::of(met),
     )
     .against(counterexample)
 }
@@ -232,7 +232,7 @@ fn conservatism_finding(one: &[Comparison], overlapping: &[Comparison]) -> Findi
             text(one),
             text(overlapping)
         ),
-        Verdict::conditional(
+        ClaimOutcome::conditional(
             is_conservative(one) && is_conservative(overlapping),
             is_conservative(one),
             "regions that do not overlap",

@@ -1,7 +1,7 @@
 //! Duality gaps: none for joint randomised policies, some for deterministic and for factorised ones.
 
 use super::{
-    Finding, Verdict,
+    ClaimOutcome, Finding,
     ascent::Case,
     figure::{largest, median},
     lagrangian::expected,
@@ -110,7 +110,7 @@ pub(super) fn gap_findings(cases: &[Case], seed: u64) -> Vec<Finding> {
         "dual.gap_joint",
         "(A3): strong duality, joint randomised policies",
         format!("largest |d(λ*) − linear program| {joint:.1e} in {} problems", gaps.len()),
-        Verdict::of(joint <= ROUNDING),
+        ClaimOutcome::of(joint <= ROUNDING),
     );
     let open = gaps.iter().filter(|gap| gap.1 > ROUNDING).count();
     let deterministic = Finding::new(
@@ -123,7 +123,7 @@ pub(super) fn gap_findings(cases: &[Case], seed: u64) -> Vec<Finding> {
             100.0 * median(gaps.iter().map(|gap| gap.1)),
             100.0 * largest(gaps.iter().map(|gap| gap.1)),
         ),
-        Verdict::of(open == 0),
+        ClaimOutcome::of(open == 0),
     )
     .against((open > 0).then(|| {
         "one state, two actions: reward 1 at cost 1 or nothing, limit 1/4; only a coin with chance 1/4 \
@@ -156,7 +156,7 @@ fn factorised_finding(seed: u64) -> Finding {
         "dual.gap_factorised",
         "(A3): strong duality holds for factorised policies ∏ π^i",
         text,
-        Verdict::of(open == 0 && gap(&smallest) <= ROUNDING),
+        ClaimOutcome::of(open == 0 && gap(&smallest) <= ROUNDING),
     )
     .against(counterexample)
 }

@@ -36,7 +36,7 @@ use serde::Serialize;
 /// What the measurements say about a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ClaimOutcome {
     /// As printed.
     Holds,
     /// A measured case contradicts it.
@@ -47,7 +47,7 @@ pub enum Verdict {
     Measured,
 }
 
-impl std::fmt::Display for Verdict {
+impl std::fmt::Display for ClaimOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Holds => f.write_str("holds"),
@@ -58,7 +58,7 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-impl Verdict {
+impl ClaimOutcome {
     /// Holds or does not.
     pub fn of(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::DoesNotHold }
@@ -84,7 +84,7 @@ pub struct Finding {
     /// What was measured.
     pub measured: String,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: ClaimOutcome,
     /// The smallest case found that contradicts the claim as printed.
     pub counterexample: Option<String>,
 }
@@ -95,7 +95,7 @@ impl Finding {
         name: &'static str,
         claim: impl Into<String>,
         measured: impl Into<String>,
-        verdict: Verdict,
+        verdict: ClaimOutcome,
     ) -> Self {
         let (claim, measured) = (claim.into(), measured.into());
         Self { name, claim, measured, verdict, counterexample: None }

@@ -1,9 +1,9 @@
 //! Proposition "Q-learning sample complexity": errors of order 1/√n with steps 1/(1 + visits)?
 //!
-//! With steps 1/n the bias shrinks like n^−(1−γ) only; steps 1/(1 + (1−γ) n) remove that.
+//! With steps 1/n the bias falls like n^−(1−γ) only; steps 1/(1 + (1−γ) n) remove that.
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     convergence::{ConvergenceOptions, Trajectory, learn},
     figure::log_steps,
     problems::FactoredCmdp,
@@ -56,7 +56,7 @@ pub(super) fn check_sampling(n_seeds: u64, n_steps: u64, seed: u64) -> Report {
     let [slope, rescaled_slope, one_slope] = [0, 1, 2].map(|i: usize| curves[i].slope_from(start));
     let rate = |slope: f64| slope <= -0.4;
     let condition = "steps 1/(1 + (1−γ)·visits)";
-    let verdict = Verdict::conditional(rate(slope), rate(rescaled_slope), condition);
+    let verdict = ClaimOutcome::conditional(rate(slope), rate(rescaled_slope), condition);
     let measured = format!(
         "γ = {GAMMA}: slope {slope:.2} with 1/(1+visits), {rescaled_slope:.2} rescaled; claimed −0.50"
     );

@@ -1,7 +1,7 @@
 //! Proposition "structural error": zero for disjoint regions, small for weak coupling.
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     bound::{ROUNDING, budget, disjoint_pairs, smallest_conflict},
     problems::FactoredCmdp,
 };
@@ -79,7 +79,7 @@ pub fn check_structure(options: &StructureOptions, seed: u64, tick: &(dyn Fn() +
         "structure.disjoint",
         "Prop (i): for non-overlapping regions Q* = Σ Q_R* and β = 0",
         format!("largest ‖Σ Q_R* − Q*‖ {error:.1e}, largest β {beta:.1e}"),
-        Verdict::of(error <= ROUNDING && beta <= ROUNDING),
+        ClaimOutcome::of(error <= ROUNDING && beta <= ROUNDING),
     );
     let graphs = [
         ("path of 3", CoordinationGraph::path(3)),
@@ -100,9 +100,9 @@ pub fn check_structure(options: &StructureOptions, seed: u64, tick: &(dyn Fn() +
         curves.push(Curve::new(*name, points.to_vec()));
         tick();
     }
-    let shrinks = curves.iter().all(|curve| curve.points[0].1 < 0.05 * curve.last());
-    let overlap = coupling(&curves, least >= -ROUNDING && shrinks, least);
-    let findings = vec![disjoint, overlap, own_terms(options.gamma, shrinks)];
+    let vanishes = curves.iter().all(|curve| curve.points[0].1 < 0.05 * curve.last());
+    let overlap = coupling(&curves, least >= -ROUNDING && vanishes, least);
+    let findings = vec![disjoint, overlap, own_terms(options.gamma, vanishes)];
     Report { findings, figures: vec![figure(curves)] }
 }
 
@@ -123,12 +123,12 @@ fn coupling(curves: &[Curve], holds: bool, least: f64) -> Finding {
             slopes.join(", "),
             curves.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ")
         ),
-        Verdict::of(holds),
+        ClaimOutcome::of(holds),
     )
 }
 
 /// β where rewards are individual terms only, but divided unevenly over an agent's regions.
-fn own_terms(gamma: f64, even_shares_shrink: bool) -> Finding {
+fn own_terms(gamma: f64, even_shares_vanish: bool) -> Finding {
     let budget = budget(&smallest_conflict(gamma), || Box::new(Exhaustive));
     let small = budget.beta() <= ROUNDING;
     let condition = "each agent's own reward divided in one proportion over its regions";
@@ -145,7 +145,7 @@ fn own_terms(gamma: f64, even_shares_shrink: bool) -> Finding {
         "structure.own_terms",
         "Prop (c)(i): β is small when individual terms dominate",
         text,
-        Verdict::conditional(small, even_shares_shrink, condition),
+        ClaimOutcome::conditional(small, even_shares_vanish, condition),
     )
     .against(counterexample)
 }

@@ -1,16 +1,17 @@
 //! The measurable parts of the error budget of a trained model, decision by decision.
 
 use super::{
-    Verdict,
+    ClaimOutcome,
     figure::{largest, quantile},
 };
 use cgcmarl::{
-    algorithm::{CgCmarlPolicy, TwoHeadWorkspace, bootstrap, summed_error},
+    algorithm::cg_cmarl::{CgCmarlPolicy, TwoHeadWorkspace, bootstrap, summed_error},
     coordination::{Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions},
-    environment::{Ending, View},
-    episode::{Arena, Draws, Player, Scene, Transition},
+    environment::{Batch, Ending, Policy, View},
+    episode::{Controller, Transition, VectorEnvironment},
+    evaluation::evaluation_streams,
     graph::{CoordinationGraph, JointAction},
-    rng::{Purpose, Rng, Streams},
+    rng::Rng,
 };
 use serde::Serialize;
 
@@ -88,14 +89,14 @@ pub struct ErrorBudget {
     /// One per multiplier.
     pub points: Vec<BudgetPoint>,
     /// Whether the cost heads predict at least what is paid, within two standard errors.
-    pub is_conservative: Verdict,
+    pub is_conservative: ClaimOutcome,
 }
 
 /// One remembered step.
 struct Step {
     slot: usize,
-    before: Vec<f32>,
-    after: Vec<f32>,
+    state: Vec<f32>,
+    next_state: Vec<f32>,
     action: JointAction,
     reward: f32,
     region_costs: Vec<f32>,
@@ -108,17 +109,17 @@ struct Recorder<'a> {
     steps: Vec<Step>,
 }
 
-impl Player for Recorder<'_> {
-    fn act(&mut self, scene: Scene<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.policy.act(scene, rngs, actions);
+impl Controller for Recorder<'_> {
+    fn act(&mut self, batch: Batch<'_>, _rngs: &mut [Rng], actions: &mut [JointAction]) {
+        self.policy.act(batch, actions);
     }
 
     fn observe(&mut self, transition: Transition<'_>) {
-        let Transition { slot, before, action, outcome, after } = transition;
+        let Transition { slot, state, action, outcome, next_state } = transition;
         self.steps.push(Step {
             slot,
-            before: before.to_vec(),
-            after: after.to_vec(),
+            state: state.to_vec(),
+            next_state: next_state.to_vec(),
             action: action.to_vec(),
             reward: outcome.region_rewards.iter().sum(),
             region_costs: outcome.region_costs.clone(),
@@ -206,7 +207,7 @@ fn foreseen(
             let mut episode = steps.iter().filter(|step| step.slot == slot).peekable();
             let first = episode.peek()?;
             let predicted: f32 =
-                team_values(policy, view, &first.before, &first.action)[1..].iter().sum();
+                team_values(policy, view, &first.state, &first.action)[1..].iter().sum();
             let realised = episode.enumerate().map(|(t, step)| {
                 f64::from(gamma).powi(t as i32) * f64::from(step.region_costs.iter().sum::<f32>())
             });
@@ -219,8 +220,9 @@ fn foreseen(
 fn errors(policy: &CgCmarlPolicy, view: &dyn View, steps: &[&Step], gamma: f32) -> [f64; 2] {
     let squares = steps.iter().map(|step| {
         let discount = if step.is_terminal { 0.0 } else { gamma };
-        let now = team_values(policy, view, &step.before, &step.action);
-        let next = team_values(policy, view, &step.after, &followed(policy, view, &step.after));
+        let now = team_values(policy, view, &step.state, &step.action);
+        let next =
+            team_values(policy, view, &step.next_state, &followed(policy, view, &step.next_state));
         let primary = summed_error(now[0], step.reward, discount, next[0]);
         let cost: f32 = step.region_costs.iter().sum();
         let own = now[1..].iter().sum::<f32>()
@@ -235,24 +237,19 @@ fn errors(policy: &CgCmarlPolicy, view: &dyn View, steps: &[&Step], gamma: f32) 
 
 fn look(
     policy: &mut CgCmarlPolicy,
-    arena: &mut Arena,
+    environments: &mut VectorEnvironment,
     options: &TrainedOptions,
 ) -> (BudgetPoint, usize) {
-    let draws = Draws {
-        streams: Streams::new(options.start_seed),
-        start: Purpose::Evaluation,
-        act: Purpose::RandomPolicy,
-        first: 0,
-    };
-    let n = options.episodes.min(arena.len());
+    let streams = evaluation_streams(options.start_seed, 0);
+    let n = options.episodes.min(environments.len());
     let mut recorder = Recorder { policy, steps: Vec::new() };
-    arena.play(&mut recorder, draws, n);
+    environments.play(&mut recorder, streams, n);
     let (policy, steps) = (&*recorder.policy, recorder.steps);
-    let view = arena.view();
+    let view = environments.view();
     let stride = steps.len().div_ceil(options.n_decisions.max(1)).max(1);
     let chosen: Vec<&Step> = steps.iter().step_by(stride).collect();
     let decisions: Vec<Decision> =
-        chosen.iter().map(|step| decide(policy, view, &step.before, options.coordinator)).collect();
+        chosen.iter().map(|step| decide(policy, view, &step.state, options.coordinator)).collect();
     let foreseen = foreseen(policy, view, &steps, options.gamma);
     let deficits = |share| quantile(decisions.iter().map(|d| d.apart - d.best), share);
     let mean = |part: fn(&Step) -> f32| {
@@ -296,28 +293,28 @@ fn compare(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
     (predicted, realised, (variance / n).sqrt())
 }
 
-fn is_conservative(points: &[BudgetPoint]) -> Verdict {
+fn is_conservative(points: &[BudgetPoint]) -> ClaimOutcome {
     let above = |p: &BudgetPoint| p.predicted_cost + 2.0 * p.standard_error >= p.realised_cost;
-    Verdict::of(points.iter().all(above))
+    ClaimOutcome::of(points.iter().all(above))
 }
 
 /// Plays each policy and measures ε_MS, the coordination deficit, the cost heads and TD errors.
 pub fn check_trained(
     policies: &mut [CgCmarlPolicy],
-    arena: &mut Arena,
+    environments: &mut VectorEnvironment,
     options: &TrainedOptions,
     tick: &dyn Fn(&BudgetPoint),
 ) -> ErrorBudget {
     let (mut points, mut decisions) = (Vec::new(), 0);
     for policy in policies {
-        let (point, n) = look(policy, arena, options);
+        let (point, n) = look(policy, environments, options);
         tick(&point);
         points.push(point);
         decisions = n;
     }
     ErrorBudget {
-        n_agents: arena.view().spec().n_agents,
-        episodes: options.episodes.min(arena.len()),
+        n_agents: environments.spec().n_agents(),
+        episodes: options.episodes.min(environments.len()),
         decisions,
         gamma: options.gamma,
         is_conservative: is_conservative(&points),
@@ -355,7 +352,7 @@ mod tests {
             td_errors: [0.0; 2],
             step_scale: [0.0; 2],
         };
-        assert_eq!(is_conservative(&[point(1.5), point(0.85)]), Verdict::Holds);
-        assert_eq!(is_conservative(&[point(1.5), point(0.75)]), Verdict::DoesNotHold);
+        assert_eq!(is_conservative(&[point(1.5), point(0.85)]), ClaimOutcome::Holds);
+        assert_eq!(is_conservative(&[point(1.5), point(0.75)]), ClaimOutcome::DoesNotHold);
     }
 }

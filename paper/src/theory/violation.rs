@@ -1,7 +1,7 @@
 //! Finite-time constraint violation, O(√K) in K episodes, and the policy suboptimality 2ε/(1−γ).
 
 use super::{
-    Curve, Figure, Finding, Report, Verdict,
+    ClaimOutcome, Curve, Figure, Finding, Report,
     ascent::{AscentRule, Case, ascend, cases, lagrangian_answer},
     bound::{BoundOptions, Budget, ROUNDING, budgets, dots, line},
     figure::{largest, median},
@@ -101,7 +101,7 @@ fn violation_finding(curves: &[Curve], smallest: Violation, n_episodes: u64) -> 
          [Σ(c̄ − limit)]₊; claimed 0.50",
         slopes[0], slopes[1], slopes[2]
     );
-    let verdict = Verdict::conditional(
+    let verdict = ClaimOutcome::conditional(
         root(slopes[0]) && root(slopes[1]),
         root(slopes[2]),
         "violations summed with their sign: [Σ(c̄ − limit)]₊",
@@ -138,7 +138,7 @@ fn suboptimality_findings(budgets: &[Budget]) -> Vec<Finding> {
             median(overlapping.iter().map(|b| ratio(b, b.losses[0]))),
             largest(overlapping.iter().map(|b| ratio(b, b.losses[0]))),
         ),
-        Verdict::of(exact == 0 && found == 0),
+        ClaimOutcome::of(exact == 0 && found == 0),
     );
     let chained =
         |beta: &dyn Fn(&Budget) -> f64| holds(&|b| 2.0 * b.printed(beta(b)) / (1.0 - b.gamma), 1);
@@ -154,7 +154,7 @@ fn suboptimality_findings(budgets: &[Budget]) -> Vec<Finding> {
             "violated in {proof} of {} problems with the proof's β, in {overlap} with β of Eq. beta-overlap",
             budgets.len()
         ),
-        Verdict::conditional(proof == 0, overlap == 0, "β = γδ/(1−γ) of Eq. beta-overlap"),
+        ClaimOutcome::conditional(proof == 0, overlap == 0, "β = γδ/(1−γ) of Eq. beta-overlap"),
     )
     .against(worst.filter(|_| proof > 0).map(|b| {
         format!(

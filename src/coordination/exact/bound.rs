@@ -10,7 +10,7 @@ use crate::graph::CoordinationGraph;
 /// shared among the values of one variable.
 ///
 /// `known` is the value of a joint action at hand, or minus infinity: values that cannot beat it
-/// are struck out on the way, which tightens the bound.
+/// are pruned on the way, which tightens the bound.
 ///
 /// Complexity: `O(sweeps · Σ_R |table of R|)`.
 ///

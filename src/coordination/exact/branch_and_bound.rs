@@ -1,7 +1,7 @@
 //! Depth-first branch and bound on the dual of a model.
 
 use super::bound::Sweeps;
-use super::dual::{Direction, Dual, State};
+use super::dual::{Direction, Dual, RankedValue, State};
 use super::factor_model::FactorModel;
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ pub(crate) struct BranchAndBound<'a> {
     /// The variable whose last value was a dead end: it is asked again first.
     last_conflict: Option<usize>,
     states: Vec<State>,
-    ranked: Vec<Vec<(f64, usize)>>,
+    ranked: Vec<Vec<RankedValue>>,
 }
 
 impl<'a> BranchAndBound<'a> {
@@ -83,7 +83,7 @@ impl<'a> BranchAndBound<'a> {
         let mut ranked = std::mem::take(&mut self.ranked[depth]);
         pulp::Arch::new().dispatch(Rank { dual: &mut self.dual, variable, ranked: &mut ranked });
         self.states[depth].copy_from(&self.dual.state);
-        for (index, &(bound, value)) in ranked.iter().enumerate() {
+        for (index, &RankedValue { bound, value }) in ranked.iter().enumerate() {
             if bound <= self.dual.cutoff {
                 break;
             }
@@ -128,7 +128,7 @@ impl<'a> BranchAndBound<'a> {
 struct Rank<'a> {
     dual: &'a mut Dual,
     variable: usize,
-    ranked: &'a mut Vec<(f64, usize)>,
+    ranked: &'a mut Vec<RankedValue>,
 }
 
 impl pulp::WithSimd for Rank<'_> {

@@ -1,9 +1,10 @@
 //! Sequential reweighted message passing (TRW-S, Kolmogorov): an upper bound by reparametrisation.
 //!
-//! Every variable in turn collects what its factors still offer, `u_i = θ_i + Σ_R q_R`, and gives
-//! an equal share to each factor that reaches on: `h_{i→R} = w·u_i - q_R`. The bound
-//! `Σ_i max (1-Σw)·u_i + Σ_R max [θ_R + Σ_k h_{k→R}]` never rises, and an assignment with `x_i = a`
-//! is worth at most `bound - max u_i + u_i(a)`: values below the best known answer are struck out.
+//! Every variable in turn collects the messages of its factors, `u_i = θ_i + Σ_R M_{R→i}`, and sends
+//! an equal share to each factor with a member later in the pass: `M_{i→R} = w·u_i - M_{R→i}`. The
+//! bound `Σ_i max (1-Σw)·u_i + Σ_R max [θ_R + Σ_k M_{k→R}]` never rises, and an assignment with
+//! `x_i = a` is worth at most `bound - max u_i + u_i(a)`: values that cannot beat the best known
+//! answer are pruned. A region of the layout is a factor, an agent a variable.
 
 use super::factor_model::FactorModel;
 use super::pair_messages::{PRUNED, message_to_first, message_to_second, push_padded};
@@ -19,26 +20,41 @@ type Row = Vec<Chunk<f64>>;
 /// What changes during a search, saved at each branch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// Payoff of each value alone; minus infinity once struck out.
+    /// Payoff of each value alone; minus infinity once pruned.
     utilities: Row,
-    /// What each place of a region has been given by its variable.
-    heard: Row,
+    /// The message of the variable at each place of a region.
+    to_factors: Row,
+    /// The parts of the bound that variables keep and that factors hold.
     kept: Vec<f64>,
-    region_max: Vec<f64>,
+    factor_max: Vec<f64>,
+    /// How many values of each variable are left.
     pub n_remaining: Vec<usize>,
     pub bound: f64,
 }
 
 impl State {
-    /// Becomes equal to another state; allocates nothing once its buffers have grown.
+    /// Becomes equal to another state; allocates nothing once its buffers are large enough.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.utilities.clone_from(&other.utilities);
-        self.heard.clone_from(&other.heard);
+        self.to_factors.clone_from(&other.to_factors);
         self.kept.clone_from(&other.kept);
-        self.region_max.clone_from(&other.region_max);
+        self.factor_max.clone_from(&other.factor_max);
         self.n_remaining.clone_from(&other.n_remaining);
         self.bound = other.bound;
     }
+}
+
+/// What a variable sends on: the weight of each share, and how many there are.
+struct Shares {
+    weight: f64,
+    count: f64,
+}
+
+/// A value of a variable and a bound on every assignment with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RankedValue {
+    pub bound: f64,
+    pub value: usize,
 }
 
 /// The direction of a pass.
@@ -55,11 +71,11 @@ pub(crate) struct Dual {
     graph: CoordinationGraph,
     tables: Row,
     pub state: State,
-    /// What each region offers each of its places, and whether that is out of date.
+    /// The message of each region to each of its places, and whether it is out of date.
     to_variables: Row,
     stale: Vec<bool>,
     collected: Row,
-    /// Values that cannot beat this are struck out.
+    /// Values that cannot beat this are pruned.
     pub cutoff: f64,
     /// How often each region took part in a dead end.
     conflicts: Vec<f64>,
@@ -71,9 +87,9 @@ impl Dual {
             .expect("a model's scopes are regions");
         let mut dual = Self { cutoff: PRUNED, ..Self::default() };
         dual.layout.fit(&graph, &model.n_values());
-        for table in model.scopes.iter().zip(&model.tables) {
-            let width = table.0.last().map_or(1, |&v| model.utilities[v].len());
-            table.1.chunks_exact(width).for_each(|row| push_padded(row, &mut dual.tables));
+        for (scope, table) in model.scopes.iter().zip(&model.tables) {
+            let width = scope.last().map_or(1, |&v| model.utilities[v].len());
+            table.chunks_exact(width).for_each(|row| push_padded(row, &mut dual.tables));
         }
         for row in &model.utilities {
             push_padded(row, &mut dual.state.utilities);
@@ -89,16 +105,16 @@ impl Dual {
         dual
     }
 
-    /// Silent messages and their bound.
+    /// Zero messages and their bound.
     fn reset(&mut self) {
-        self.state.heard.clear();
+        self.state.to_factors.clear();
         self.state.kept.clear();
-        self.state.region_max.clear();
+        self.state.factor_max.clear();
         self.state.n_remaining.clear();
-        self.state.heard.resize(self.to_variables.len(), [0.0; LANES]);
+        self.state.to_factors.resize(self.to_variables.len(), [0.0; LANES]);
         for region in 0..self.layout.n_regions() {
             let table = self.tables[self.layout.table(region)].as_flattened();
-            self.state.region_max.push(table.iter().fold(PRUNED, |best, &x| best.max(x)));
+            self.state.factor_max.push(table.iter().fold(PRUNED, |best, &x| best.max(x)));
         }
         for agent in 0..self.layout.n_agents() {
             let row = self.state.utilities[self.layout.agent(agent)].as_flattened();
@@ -106,14 +122,14 @@ impl Dual {
             self.state.n_remaining.push(row.iter().filter(|&&x| x > PRUNED).count());
         }
         self.state.bound =
-            self.state.kept.iter().sum::<f64>() + self.state.region_max.iter().sum::<f64>();
+            self.state.kept.iter().sum::<f64>() + self.state.factor_max.iter().sum::<f64>();
     }
 
     pub(crate) fn n_variables(&self) -> usize {
         self.layout.n_agents()
     }
 
-    /// The values of a variable that are not struck out.
+    /// The values of a variable that are not pruned.
     pub(crate) fn remaining(&self, variable: usize) -> impl Iterator<Item = usize> + '_ {
         let row = self.state.utilities[self.layout.agent(variable)].as_flattened();
         row.iter().enumerate().filter(|(_, x)| **x > PRUNED).map(|(a, _)| a)
@@ -125,7 +141,7 @@ impl Dual {
         self.stale.fill(true);
     }
 
-    /// Strikes out every other value of a variable.
+    /// Prunes every other value of a variable.
     pub(crate) fn assign(&mut self, variable: usize, value: usize) {
         let row = self.state.utilities[self.layout.agent(variable)].as_flattened_mut();
         row.iter_mut().enumerate().filter(|(a, _)| *a != value).for_each(|(_, x)| *x = PRUNED);
@@ -164,8 +180,8 @@ impl Dual {
             .map(|(_, variable)| variable)
     }
 
-    /// Notes that the search died at a variable.
-    fn blame(&mut self, variable: usize) {
+    /// Notes that no value of a variable was left.
+    fn record_conflict(&mut self, variable: usize) {
         for membership in self.graph.memberships_of(variable) {
             self.conflicts[membership.region] += 1.0;
         }
@@ -180,35 +196,36 @@ impl Dual {
         direction: Direction,
     ) -> bool {
         let Some(best) = self.collect(simd, variable) else {
-            self.blame(variable);
+            self.record_conflict(variable);
             return false;
         };
-        let (weight, n_shares) = self.weight(variable, direction);
+        let Shares { weight, count } = self.shares(variable, direction);
         let chunks = self.layout.agent(variable);
         let old: f64 = self.state.kept[variable]
             + self
                 .graph
                 .memberships_of(variable)
                 .iter()
-                .map(|membership| self.state.region_max[membership.region])
+                .map(|membership| self.state.factor_max[membership.region])
                 .sum::<f64>();
         self.state.bound += best - old;
         self.prune(variable, self.cutoff - (self.state.bound - best));
         if self.state.n_remaining[variable] == 0 {
-            self.blame(variable);
+            self.record_conflict(variable);
             return false;
         }
         for index in 0..self.graph.memberships_of(variable).len() {
             let membership = self.graph.memberships_of(variable)[index];
-            let share = if self.reaches_on(membership, variable, direction) { weight } else { 0.0 };
-            self.give(membership, share, chunks.len());
-            self.state.region_max[membership.region] = share * best;
+            let share =
+                if self.has_later_member(membership, variable, direction) { weight } else { 0.0 };
+            self.send_share(membership, share, chunks.len());
+            self.state.factor_max[membership.region] = share * best;
         }
-        self.state.kept[variable] = (1.0 - weight * n_shares) * best;
+        self.state.kept[variable] = (1.0 - weight * count) * best;
         true
     }
 
-    /// Sums utility and offers of one variable; `None` when no value is possible.
+    /// Sums the utility of and the messages to one variable; `None` when no value is possible.
     #[inline(always)]
     fn collect<S: Simd>(&mut self, simd: S, variable: usize) -> Option<f64> {
         let chunks = self.layout.agent(variable);
@@ -216,33 +233,36 @@ impl Dual {
         self.collected[..width].copy_from_slice(&self.state.utilities[chunks]);
         for index in 0..self.graph.memberships_of(variable).len() {
             let membership = self.graph.memberships_of(variable)[index];
-            self.refresh(simd, membership);
-            let start = self.start_of(membership);
-            let to_variables = self.to_variables[start..start + width].as_flattened();
+            self.refresh_message(simd, membership);
+            let start = self.message_start(membership);
+            let messages = self.to_variables[start..start + width].as_flattened();
             let collected = self.collected[..width].as_flattened_mut();
-            collected.iter_mut().zip(to_variables).for_each(|(to, &x)| *to += x);
+            collected.iter_mut().zip(messages).for_each(|(to, &x)| *to += x);
         }
         let best = row_max(simd, &self.collected[..width]);
         (best > PRUNED).then_some(best)
     }
 
-    /// Payoff bound of every value of a variable, best first, with its value.
+    /// The remaining values of a variable, best bound first.
     #[inline(always)]
     pub(crate) fn ranked<S: Simd>(
         &mut self,
         simd: S,
         variable: usize,
-        ranked: &mut Vec<(f64, usize)>,
+        ranked: &mut Vec<RankedValue>,
     ) {
         ranked.clear();
         let Some(best) = self.collect(simd, variable) else { return };
         let rest = self.state.bound - best;
         let collected = self.collected.as_flattened();
-        ranked.extend(self.remaining(variable).map(|a| (rest + collected[a], a)));
-        ranked.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        ranked.extend(
+            self.remaining(variable)
+                .map(|value| RankedValue { bound: rest + collected[value], value }),
+        );
+        ranked.sort_unstable_by(|x, y| y.bound.total_cmp(&x.bound).then(x.value.cmp(&y.value)));
     }
 
-    /// Strikes out the values that collected no more than `least`.
+    /// Prunes the values that collected no more than `least`.
     #[inline(always)]
     fn prune(&mut self, variable: usize, least: f64) {
         let chunks = self.layout.agent(variable);
@@ -260,15 +280,17 @@ impl Dual {
         self.state.n_remaining[variable] = remaining;
     }
 
-    /// Gives a region its share of what was collected.
+    /// Sends a region its share of what was collected.
     #[inline(always)]
-    fn give(&mut self, membership: Membership, share: f64, width: usize) {
-        let start = self.start_of(membership);
-        let heard = self.state.heard[start..start + width].as_flattened_mut();
-        let to_variables = self.to_variables[start..start + width].as_flattened();
+    fn send_share(&mut self, membership: Membership, share: f64, width: usize) {
+        let start = self.message_start(membership);
+        let to_factor = self.state.to_factors[start..start + width].as_flattened_mut();
+        let to_variable = self.to_variables[start..start + width].as_flattened();
         let collected = self.collected[..width].as_flattened();
-        for ((heard, &offer), &collected) in heard.iter_mut().zip(to_variables).zip(collected) {
-            *heard = if collected > PRUNED { share * collected - offer } else { PRUNED };
+        for ((message, &received), &collected) in
+            to_factor.iter_mut().zip(to_variable).zip(collected)
+        {
+            *message = if collected > PRUNED { share * collected - received } else { PRUNED };
         }
         let places = self.layout.places(membership.region);
         for place in places.clone() {
@@ -276,9 +298,14 @@ impl Dual {
         }
     }
 
-    /// Whether a region has an undecided member beyond the variable.
+    /// Whether a region has an undecided member after the variable in the pass.
     #[inline(always)]
-    fn reaches_on(&self, membership: Membership, variable: usize, direction: Direction) -> bool {
+    fn has_later_member(
+        &self,
+        membership: Membership,
+        variable: usize,
+        direction: Direction,
+    ) -> bool {
         self.layout.members[self.layout.places(membership.region)].iter().any(|&other| {
             self.state.n_remaining[other] > 1
                 && match direction {
@@ -288,30 +315,30 @@ impl Dual {
         })
     }
 
-    /// The share of each region that reaches on, and how many do.
+    /// What the regions with a later member get.
     #[inline(always)]
-    fn weight(&self, variable: usize, direction: Direction) -> (f64, f64) {
+    fn shares(&self, variable: usize, direction: Direction) -> Shares {
         let (mut ahead, mut behind) = (0.0_f64, 0.0_f64);
         for &membership in self.graph.memberships_of(variable) {
             let opposite = match direction {
                 Direction::Forward => Direction::Backward,
                 Direction::Backward => Direction::Forward,
             };
-            ahead += f64::from(u8::from(self.reaches_on(membership, variable, direction)));
-            behind += f64::from(u8::from(self.reaches_on(membership, variable, opposite)));
+            ahead += f64::from(u8::from(self.has_later_member(membership, variable, direction)));
+            behind += f64::from(u8::from(self.has_later_member(membership, variable, opposite)));
         }
-        (1.0 / ahead.max(behind).max(1.0), ahead)
+        Shares { weight: 1.0 / ahead.max(behind).max(1.0), count: ahead }
     }
 
     #[inline(always)]
-    fn start_of(&self, membership: Membership) -> usize {
+    fn message_start(&self, membership: Membership) -> usize {
         let place = self.layout.region_places[membership.region] + membership.slot;
         self.layout.message_starts[membership.region] + self.layout.offsets[place]
     }
 
-    /// Recomputes what a region offers one place, if another place has changed since.
+    /// Recomputes the message of a region to one place, if another place has changed since.
     #[inline(always)]
-    fn refresh<S: Simd>(&mut self, simd: S, membership: Membership) {
+    fn refresh_message<S: Simd>(&mut self, simd: S, membership: Membership) {
         let places = self.layout.places(membership.region);
         if !self.stale[places.start + membership.slot] {
             return;
@@ -319,24 +346,24 @@ impl Dual {
         self.stale[places.start + membership.slot] = false;
         let messages = self.layout.messages(membership.region);
         let table = &self.tables[self.layout.table(membership.region)];
-        let heard = &self.state.heard[messages.clone()];
-        let to_variables = &mut self.to_variables[messages];
+        let incoming = &self.state.to_factors[messages.clone()];
+        let outgoing = &mut self.to_variables[messages];
         let n_actions = &self.layout.member_actions[places.clone()];
         let offsets = &self.layout.offsets[places.clone()];
         if let [n_first, _] = *n_actions {
-            let (heard_first, heard_second) = heard.split_at(offsets[1]);
-            let heard_first = &heard_first.as_flattened()[..n_first];
-            let (to_first, to_second) = to_variables.split_at_mut(offsets[1]);
+            let (from_first, from_second) = incoming.split_at(offsets[1]);
+            let from_first = &from_first.as_flattened()[..n_first];
+            let (to_first, to_second) = outgoing.split_at_mut(offsets[1]);
             if membership.slot == 1 {
-                message_to_second(simd, table, heard_first, to_second);
+                message_to_second(simd, table, from_first, to_second);
             } else {
                 let remaining = self.state.utilities
                     [self.layout.agent(self.layout.members[places.start])]
                 .as_flattened();
-                message_to_first(simd, table, heard_second, remaining, to_first.as_flattened_mut());
+                message_to_first(simd, table, from_second, remaining, to_first.as_flattened_mut());
             }
         } else {
-            region_messages(simd, table, n_actions, offsets, heard, to_variables);
+            region_messages(simd, table, n_actions, offsets, incoming, outgoing);
             self.stale[places].fill(false);
         }
     }

@@ -3,6 +3,7 @@
 //! Complexity: the size of the largest table that appears, `|A|^(width+1)`.
 
 use super::factor_model::FactorModel;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The factors a variable was in when it was maximised out, to decode it later.
@@ -14,6 +15,39 @@ struct Step {
     tables: Vec<Vec<f64>>,
 }
 
+/// One cell of a new table, and the entries of older tables that it is made of.
+struct Cell {
+    /// The value of each variable of the new table, and how many it has.
+    values: Vec<usize>,
+    n_values: Vec<usize>,
+    /// The entry of each older table, at value 0 of the variable that is maximised out.
+    entries: Vec<usize>,
+    /// How far each older table's entry moves with each variable.
+    strides: Vec<Vec<usize>>,
+}
+
+impl Cell {
+    fn first(n_values: Vec<usize>, strides: Vec<Vec<usize>>) -> Self {
+        let (values, entries) = (vec![0; n_values.len()], vec![0; strides.len()]);
+        Self { values, n_values, entries, strides }
+    }
+
+    /// Goes on to the next cell, the last variable running fastest.
+    fn advance(&mut self) {
+        for axis in (0..self.values.len()).rev() {
+            if self.values[axis] + 1 < self.n_values[axis] {
+                self.values[axis] += 1;
+                let entries = self.entries.iter_mut().zip(&self.strides);
+                entries.for_each(|(entry, strides)| *entry += strides[axis]);
+                return;
+            }
+            let last = std::mem::take(&mut self.values[axis]);
+            let entries = self.entries.iter_mut().zip(&self.strides);
+            entries.for_each(|(entry, strides)| *entry -= strides[axis] * last);
+        }
+    }
+}
+
 /// Variables that were maximised out, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Elimination {
@@ -22,7 +56,7 @@ pub(crate) struct Elimination {
 }
 
 impl Elimination {
-    /// Maximises out every variable if no table grows beyond `max_entries` and all of them
+    /// Maximises out every variable if no table exceeds `max_entries` and all of them
     /// together stay below `max_work`; else leaves the model as it is.
     pub(crate) fn all(
         model: &mut FactorModel,
@@ -43,7 +77,7 @@ impl Elimination {
         loop {
             let before = done.steps.len();
             for variable in 0..model.n_variables() {
-                if model.utilities[variable].len() > 1 && done.shrinks(model, variable) {
+                if model.utilities[variable].len() > 1 && done.is_cheap(model, variable) {
                     done.eliminate(model, variable);
                 }
             }
@@ -54,7 +88,7 @@ impl Elimination {
     }
 
     /// Whether the table without the variable is no larger than the tables with it.
-    fn shrinks(&self, model: &FactorModel, variable: usize) -> bool {
+    fn is_cheap(&self, model: &FactorModel, variable: usize) -> bool {
         let with: Vec<&Vec<usize>> =
             model.scopes.iter().filter(|scope| scope.contains(&variable)).collect();
         let size = |scope: &mut dyn Iterator<Item = usize>| {
@@ -102,32 +136,20 @@ impl Elimination {
         let strides: Vec<Vec<usize>> = step.scopes.iter().map(|s| self.strides(s, scope)).collect();
         let own: Vec<usize> =
             step.scopes.iter().map(|s| self.strides(s, &[step.variable])[0]).collect();
-        let mut digits = vec![0; scope.len()];
-        let mut entries = vec![0; step.tables.len()];
+        let n_values = scope.iter().map(|&v| self.n_values[v]).collect();
+        let mut cell = Cell::first(n_values, strides);
         let mut result = Vec::with_capacity(size);
         for _ in 0..size {
             let best =
                 step.utilities.iter().enumerate().fold(f64::NEG_INFINITY, |best, (a, &u)| {
-                    let factors = step.tables.iter().zip(&entries).zip(&own);
-                    let value =
-                        u + factors.map(|((t, &at), &stride)| t[at + a * stride]).sum::<f64>();
+                    let factors = step.tables.iter().zip(&cell.entries).zip(&own);
+                    let value = u + factors
+                        .map(|((table, &entry), &stride)| table[entry + a * stride])
+                        .sum::<f64>();
                     if value > best { value } else { best }
                 });
             result.push(best);
-            for slot in (0..scope.len()).rev() {
-                digits[slot] += 1;
-                let wrapped = digits[slot] == self.n_values[scope[slot]];
-                for (entry, strides) in entries.iter_mut().zip(&strides) {
-                    *entry += strides[slot];
-                    if wrapped {
-                        *entry -= strides[slot] * digits[slot];
-                    }
-                }
-                if !wrapped {
-                    break;
-                }
-                digits[slot] = 0;
-            }
+            cell.advance();
         }
         result
     }
@@ -167,6 +189,30 @@ impl Elimination {
     }
 }
 
+/// What it costs to maximise out a variable.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// Pairs of neighbours that become joined.
+    fill_in: f64,
+    /// Entries of the table with the variable and all its neighbours.
+    n_entries: f64,
+}
+
+impl Cost {
+    fn of(variable: usize, neighbours: &[BTreeSet<usize>], n_values: &[usize]) -> Self {
+        let near = &neighbours[variable];
+        let joined: usize = near.iter().map(|&u| neighbours[u].intersection(near).count()).sum();
+        let fill_in = near.len() * near.len().saturating_sub(1) - joined;
+        let size: f64 = near.iter().map(|&u| n_values[u] as f64).product();
+        Self { fill_in: fill_in as f64, n_entries: size * n_values[variable] as f64 }
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        let fill_in = self.fill_in.total_cmp(&other.fill_in);
+        fill_in.then(self.n_entries.total_cmp(&other.n_entries))
+    }
+}
+
 /// A greedy elimination order: fewest new neighbours, then smallest table. `None` beyond limits.
 fn order(model: &FactorModel, max_entries: usize, max_work: usize) -> Option<Vec<usize>> {
     let n_values = model.n_values();
@@ -176,37 +222,34 @@ fn order(model: &FactorModel, max_entries: usize, max_work: usize) -> Option<Vec
             neighbours[v].extend(scope.iter().copied().filter(|&other| other != v));
         }
     }
-    let score = |neighbours: &[BTreeSet<usize>], v: usize| {
-        let near = &neighbours[v];
-        let joined: usize = near.iter().map(|&u| neighbours[u].intersection(near).count()).sum();
-        let fill = near.len() * near.len().saturating_sub(1) - joined;
-        let size: f64 = near.iter().map(|&u| n_values[u] as f64).product();
-        (fill as f64, size * n_values[v] as f64)
-    };
-    let mut scores: Vec<(f64, f64)> =
-        (0..model.n_variables()).map(|v| score(&neighbours, v)).collect();
+    let mut costs: Vec<Cost> =
+        (0..model.n_variables()).map(|v| Cost::of(v, &neighbours, &n_values)).collect();
     let mut left: BTreeSet<usize> = (0..model.n_variables()).filter(|&v| n_values[v] > 1).collect();
     let mut order = Vec::with_capacity(left.len());
     let mut work = 0.0;
-    while let Some(&next) = left.iter().min_by(|&&x, &&y| {
-        scores[x].0.total_cmp(&scores[y].0).then(scores[x].1.total_cmp(&scores[y].1))
-    }) {
-        work += scores[next].1;
-        if scores[next].1 > max_entries as f64 || work > max_work as f64 {
+    while let Some(&next) = left.iter().min_by(|&&x, &&y| costs[x].order(&costs[y])) {
+        let n_entries = costs[next].n_entries;
+        work += n_entries;
+        if n_entries > max_entries as f64 || work > max_work as f64 {
             return None;
         }
         left.remove(&next);
         order.push(next);
-        let near = std::mem::take(&mut neighbours[next]);
-        let mut changed = near.clone();
-        for &v in &near {
-            neighbours[v].remove(&next);
-            neighbours[v].extend(near.iter().copied().filter(|&u| u != v));
-            changed.extend(&neighbours[v]);
-        }
-        for v in changed {
-            scores[v] = score(&neighbours, v);
+        for v in join_neighbours(&mut neighbours, next) {
+            costs[v] = Cost::of(v, &neighbours, &n_values);
         }
     }
     Some(order)
+}
+
+/// Joins the neighbours of a variable to each other in its stead; returns whose cost changed.
+fn join_neighbours(neighbours: &mut [BTreeSet<usize>], variable: usize) -> BTreeSet<usize> {
+    let near = std::mem::take(&mut neighbours[variable]);
+    let mut changed = near.clone();
+    for &v in &near {
+        neighbours[v].remove(&variable);
+        neighbours[v].extend(near.iter().copied().filter(|&u| u != v));
+        changed.extend(&neighbours[v]);
+    }
+    changed
 }

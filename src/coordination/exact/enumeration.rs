@@ -32,10 +32,17 @@ pub(crate) struct Enumeration {
     /// Payoff of the decided agents, and the next candidate, at each level.
     values: Vec<f64>,
     cursors: Vec<usize>,
-    /// Bound and action of every candidate at each level, best first.
-    candidates: Vec<Vec<(f64, usize)>>,
+    /// The candidates at each level, best first.
+    candidates: Vec<Vec<Candidate>>,
     action: Vec<usize>,
     best_columns: Vec<Chunk<f64>>,
+}
+
+/// An action of the next agent and a bound on every joint action with it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    bound: f64,
+    action: usize,
 }
 
 /// Whether the enumeration is sure to be short: regions of at most two agents, few joint actions.
@@ -108,7 +115,7 @@ impl Enumeration {
         }
     }
 
-    /// Takes the shape of a problem, with silent pairs.
+    /// Takes the shape of a problem, with pairs of zeros.
     fn fit(&mut self, n: usize) {
         self.starts.clear();
         self.starts.push(0);
@@ -200,7 +207,7 @@ impl Enumeration {
         let mut level = 0;
         loop {
             let next = self.candidates[level].get(self.cursors[level]).copied();
-            let Some((_, action)) = next.filter(|(bound, _)| *bound > best) else {
+            let Some(Candidate { action, .. }) = next.filter(|next| next.bound > best) else {
                 if level == 0 {
                     return tails;
                 }
@@ -240,14 +247,15 @@ impl Enumeration {
                     .fold(lowest, |best, (&x, &y)| simd.max_f64s(simd.add_f64s(x, y), best));
                 bound += simd.reduce_max_f64s(best);
             }
-            candidates.push((bound, action));
+            candidates.push(Candidate { bound, action });
         }
-        candidates.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        candidates
+            .sort_unstable_by(|x, y| y.bound.total_cmp(&x.bound).then(x.action.cmp(&y.action)));
         self.candidates[level] = candidates;
         self.cursors[level] = 0;
     }
 
-    /// Lets the next agent take an action and the rows of the later ones hear of it.
+    /// Lets the next agent take an action and adds what it earns with the later ones to their rows.
     #[inline(always)]
     fn decide<S: Simd>(&mut self, simd: S, level: usize, action: usize) {
         let n = self.n_actions.len();

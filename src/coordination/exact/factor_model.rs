@@ -1,4 +1,4 @@
-//! A factor graph in full precision that can shrink: what the proofs work on.
+//! A factor graph in full precision that can be reduced: what the proofs work on.
 
 use crate::coordination::{FactorTables, Problem};
 use crate::graph::CoordinationGraph;

@@ -1,4 +1,4 @@
-//! The proven optimum: dual bounds strike out values, then elimination or branch and bound.
+//! The proven optimum: dual bounds prune values, then elimination or branch and bound.
 
 use super::bound::Sweeps;
 use super::branch_and_bound::{BranchAndBound, Limits};

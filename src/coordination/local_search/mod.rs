@@ -124,7 +124,7 @@ impl LocalSearch {
         scores.iter_mut().zip(payoffs).for_each(|(score, &x)| *score += x);
     }
 
-    /// Computes one agent's scores anew, without one region if told.
+    /// Computes one agent's scores anew, without one region if given.
     #[inline(always)]
     fn rescore<S: Simd>(
         &mut self,

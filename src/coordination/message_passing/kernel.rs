@@ -1,7 +1,7 @@
 //! The inner loops of message passing, on rows padded to whole chunks.
 //!
-//! `to_slot(a) = max over the others of [table + sum of what the others heard]`, for every slot of
-//! a region in one pass over its table. Written on fixed-size chunks so that the compiler uses the
+//! `to_slot(a) = max over the others of [table + sum of the others' messages]`, for every slot of a
+//! region in one pass over its table. Written on fixed-size chunks so that the compiler uses the
 //! widest instructions of the context it is inlined into ([`pulp::Arch::dispatch`]); lane by lane
 //! the operations are the same everywhere, so every machine computes the same bits.
 
@@ -198,21 +198,21 @@ impl WithSimd for Lowest<'_> {
 fn pair_of_width<S: Simd, T: Number, const W: usize>(
     simd: S,
     table: &[T::Vector<S>],
-    heard_first: &[T],
-    heard_second: &[T::Vector<S>],
+    from_first: &[T],
+    from_second: &[T::Vector<S>],
     to_first: &mut [T],
     to_second: &mut [T::Vector<S>],
 ) {
     let lowest = T::splat(simd, T::LOWEST);
-    let heard: [T::Vector<S>; W] = std::array::from_fn(|w| heard_second[w]);
+    let from_second: [T::Vector<S>; W] = std::array::from_fn(|w| from_second[w]);
     let mut columns = [lowest; W];
-    for ((row, &from_first), to) in table.as_chunks::<W>().0.iter().zip(heard_first).zip(to_first) {
-        let from_first = T::splat(simd, from_first);
-        let mut best = T::plus(simd, row[0], heard[0]);
-        columns[0] = T::max(simd, T::plus(simd, row[0], from_first), columns[0]);
+    for ((row, &message), to) in table.as_chunks::<W>().0.iter().zip(from_first).zip(to_first) {
+        let message = T::splat(simd, message);
+        let mut best = T::plus(simd, row[0], from_second[0]);
+        columns[0] = T::max(simd, T::plus(simd, row[0], message), columns[0]);
         for w in 1..W {
-            best = T::max(simd, T::plus(simd, row[w], heard[w]), best);
-            columns[w] = T::max(simd, T::plus(simd, row[w], from_first), columns[w]);
+            best = T::max(simd, T::plus(simd, row[w], from_second[w]), best);
+            columns[w] = T::max(simd, T::plus(simd, row[w], message), columns[w]);
         }
         *to = T::largest(simd, best);
     }
@@ -224,20 +224,20 @@ fn pair_of_width<S: Simd, T: Number, const W: usize>(
 fn pair_of_any_width<S: Simd, T: Number>(
     simd: S,
     table: &[T::Vector<S>],
-    heard_first: &[T],
-    heard_second: &[T::Vector<S>],
+    from_first: &[T],
+    from_second: &[T::Vector<S>],
     to_first: &mut [T],
     to_second: &mut [T::Vector<S>],
 ) {
     let lowest = T::splat(simd, T::LOWEST);
     to_second.fill(lowest);
-    let rows = table.chunks_exact(heard_second.len());
-    for ((row, &from_first), to) in rows.zip(heard_first).zip(to_first) {
-        let from_first = T::splat(simd, from_first);
+    let rows = table.chunks_exact(from_second.len());
+    for ((row, &message), to) in rows.zip(from_first).zip(to_first) {
+        let message = T::splat(simd, message);
         let mut best = lowest;
-        for ((&x, &heard), column) in row.iter().zip(heard_second).zip(&mut *to_second) {
-            best = T::max(simd, T::plus(simd, x, heard), best);
-            *column = T::max(simd, T::plus(simd, x, from_first), *column);
+        for ((&x, &from), column) in row.iter().zip(from_second).zip(&mut *to_second) {
+            best = T::max(simd, T::plus(simd, x, from), best);
+            *column = T::max(simd, T::plus(simd, x, message), *column);
         }
         *to = T::largest(simd, best);
     }
@@ -248,49 +248,49 @@ fn pair_of_any_width<S: Simd, T: Number>(
 fn pair_messages<S: Simd, T: Number>(
     simd: S,
     table: &[Chunk<T>],
-    heard_first: &[T],
-    heard_second: &[Chunk<T>],
+    from_first: &[T],
+    from_second: &[Chunk<T>],
     to_first: &mut [T],
     to_second: &mut [Chunk<T>],
 ) {
     let table = T::vectors::<S>(table.as_flattened());
-    let heard = T::vectors::<S>(heard_second.as_flattened());
+    let from_second = T::vectors::<S>(from_second.as_flattened());
     let to_second = T::vectors_mut::<S>(to_second.as_flattened_mut());
-    match heard.len() {
-        1 => pair_of_width::<S, T, 1>(simd, table, heard_first, heard, to_first, to_second),
-        2 => pair_of_width::<S, T, 2>(simd, table, heard_first, heard, to_first, to_second),
-        4 => pair_of_width::<S, T, 4>(simd, table, heard_first, heard, to_first, to_second),
-        8 => pair_of_width::<S, T, 8>(simd, table, heard_first, heard, to_first, to_second),
-        _ => pair_of_any_width::<S, T>(simd, table, heard_first, heard, to_first, to_second),
+    match from_second.len() {
+        1 => pair_of_width::<S, T, 1>(simd, table, from_first, from_second, to_first, to_second),
+        2 => pair_of_width::<S, T, 2>(simd, table, from_first, from_second, to_first, to_second),
+        4 => pair_of_width::<S, T, 4>(simd, table, from_first, from_second, to_first, to_second),
+        8 => pair_of_width::<S, T, 8>(simd, table, from_first, from_second, to_first, to_second),
+        _ => pair_of_any_width::<S, T>(simd, table, from_first, from_second, to_first, to_second),
     }
 }
 
-/// All messages of a region: `heard` and `fresh` hold one padded row per slot, at `starts`.
+/// All messages of a region to its members: `incoming` (theirs to it) and `fresh` hold one padded row per slot, at `starts`.
 #[inline(always)]
 pub(crate) fn region_messages<S: Simd, T: Number>(
     simd: S,
     table: &[Chunk<T>],
     n_actions: &[usize],
     starts: &[usize],
-    heard: &[Chunk<T>],
+    incoming: &[Chunk<T>],
     fresh: &mut [Chunk<T>],
 ) {
     match *n_actions {
         [_] => fresh[..table.len()].copy_from_slice(table),
         [n_first, n_second] => {
             let width = chunks_of(n_second);
-            let (heard_first, heard_second) = heard.split_at(starts[1]);
+            let (from_first, from_second) = incoming.split_at(starts[1]);
             let (to_first, to_second) = fresh.split_at_mut(starts[1]);
             pair_messages(
                 simd,
                 table,
-                &heard_first.as_flattened()[..n_first],
-                &heard_second[..width],
+                &from_first.as_flattened()[..n_first],
+                &from_second[..width],
                 &mut to_first.as_flattened_mut()[..n_first],
                 &mut to_second[..width],
             );
         }
-        _ => many_messages(simd, table, n_actions, starts, heard, fresh),
+        _ => many_messages(simd, table, n_actions, starts, incoming, fresh),
     }
 }
 
@@ -301,7 +301,7 @@ fn many_messages<S: Simd, T: Number>(
     table: &[Chunk<T>],
     n_actions: &[usize],
     starts: &[usize],
-    heard: &[Chunk<T>],
+    incoming: &[Chunk<T>],
     fresh: &mut [Chunk<T>],
 ) {
     let last = n_actions.len() - 1;
@@ -309,10 +309,10 @@ fn many_messages<S: Simd, T: Number>(
     let lowest = T::splat(simd, T::LOWEST);
     fresh[..starts[last] + width].fill([T::LOWEST; LANES]);
     for (row_index, row) in table.chunks_exact(width).enumerate() {
-        let heard_last = T::vectors::<S>(heard[starts[last]..][..width].as_flattened());
+        let from_last = T::vectors::<S>(incoming[starts[last]..][..width].as_flattened());
         let best = T::vectors::<S>(row.as_flattened())
             .iter()
-            .zip(heard_last)
+            .zip(from_last)
             .fold(lowest, |best, (&x, &y)| T::max(simd, T::plus(simd, x, y), best));
         let best = T::largest(simd, best);
         let mut from_others = T::ZERO;
@@ -320,12 +320,12 @@ fn many_messages<S: Simd, T: Number>(
             let mut others = best;
             for_each_digit(row_index, &n_actions[..last], |other, action| {
                 if other != slot {
-                    others = others + heard[starts[other]..].as_flattened()[action];
+                    others = others + incoming[starts[other]..].as_flattened()[action];
                 }
             });
             let to = &mut fresh[starts[slot]..].as_flattened_mut()[action];
             *to = larger(others, *to);
-            from_others = from_others + heard[starts[slot]..].as_flattened()[action];
+            from_others = from_others + incoming[starts[slot]..].as_flattened()[action];
         });
         let from_others = T::splat(simd, from_others);
         let to_last = T::vectors_mut::<S>(fresh[starts[last]..][..width].as_flattened_mut());

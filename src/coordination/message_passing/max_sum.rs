@@ -65,7 +65,7 @@ impl MaxSum {
         &self.messages.to_agents[start..].as_flattened()[..layout.member_actions[place]]
     }
 
-    /// The agent's utility plus every message it received in the last call, shifted so that the
+    /// The agent's utility plus every message to it after the last call, normalised so that the
     /// largest is 0.
     pub fn beliefs(&self, agent: usize) -> Vec<f32> {
         let mut row = Vec::new();
@@ -79,8 +79,8 @@ impl MaxSum {
         row
     }
 
-    /// How firmly each region spoke in the last call: the widest spread of its messages to its
-    /// members, 0 where it did not care what they do. In the order of the graph.
+    /// How strongly each region prefers some actions after the last call: the widest spread of its
+    /// messages to its members, 0 where it is indifferent. In the order of the graph.
     pub fn strengths(&self) -> Vec<f32> {
         let layout = &self.messages.layout;
         let spread = |region: usize| {
@@ -151,14 +151,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_region_that_cares_speaks_firmly() {
+    fn strengths_are_spreads_of_messages() {
         let graph = CoordinationGraph::path(3);
         let mut tables = FactorTables::zeros(&graph, 25);
         tables.region_mut(0)[3 * 25 + 4] = 2.0;
         let options = MaxSumOptions { msg_iterations: 1, damping: 0.0, ..MaxSumOptions::default() };
         let mut solver = MaxSum::new(options);
         solver.coordinate(&graph, &tables, &mut Vec::new());
-        // Each member hears 2 more for one action than for the others; the second region is indifferent.
+        // Each message is 2 higher for one action than for the others; the second region is indifferent.
         assert_eq!(solver.strengths(), [2.0, 0.0]);
     }
 }

@@ -14,9 +14,9 @@ pub(crate) struct MessageLayout {
     pub agent_starts: Vec<usize>,
     /// First chunk of each region's table, and the end.
     pub table_starts: Vec<usize>,
-    /// First chunk of each pair's turned table, and the end; other regions have none.
+    /// First chunk of each pair's transposed table, and the end; other regions have none.
     pub transposed_starts: Vec<usize>,
-    /// First place of each region, and the end; a place is one seat of an agent in a region.
+    /// First place of each region, and the end; places number the slots of all regions in order.
     pub region_places: Vec<usize>,
     /// Agent of each place.
     pub members: Vec<usize>,
@@ -31,7 +31,7 @@ pub(crate) struct MessageLayout {
 }
 
 impl MessageLayout {
-    /// Takes the shape of a graph; allocates nothing once its buffers have grown.
+    /// Takes the shape of a graph; allocates nothing once its buffers are large enough.
     pub(crate) fn fit(&mut self, graph: &CoordinationGraph, n_actions: &[usize]) {
         for starts in [
             &mut self.agent_starts,
@@ -76,7 +76,7 @@ impl MessageLayout {
             && self.region_places.windows(2).all(|w| w[1] - w[0] == 2)
     }
 
-    /// Becomes equal to another layout; allocates nothing once its buffers have grown.
+    /// Becomes equal to another layout; allocates nothing once its buffers are large enough.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.n_actions.clone_from(&other.n_actions);
         self.agent_starts.clone_from(&other.agent_starts);
@@ -210,7 +210,7 @@ fn fit(rows: &mut PaddedRows, n_chunks: usize) {
     }
 }
 
-/// Numbers that are turned together, four rows at a time.
+/// Numbers that are transposed together, four rows at a time.
 const BLOCK: usize = 4;
 
 /// Copies the columns of rows of `n` numbers into whole chunks; the rest of them is 0.
@@ -244,8 +244,7 @@ fn pad(from: &[f32], width: usize, fill: f32, to: &mut [Chunk<f32>]) {
         let (whole, rest) = row.as_chunks::<LANES>();
         padded[..whole.len()].copy_from_slice(whole);
         if let Some(last) = padded.get_mut(whole.len()) {
-            // The numbers before the end, turned to the front; lane by lane, unlike a copy of
-            // unknown length.
+            // Lane by lane, unlike a copy of unknown length.
             *last = std::array::from_fn(|lane| rest.get(lane).copied().unwrap_or(fill));
         }
     }

@@ -1,7 +1,7 @@
 //! Damped, normalised Max-Sum messages on padded rows: what `max_sum` and `anytime` iterate.
 //!
 //! `M_{R→i}(a) = max over the others of [Q_R + Σ_k M_{k→R}]` and `M_{i→R} = Σ_{R'≠R} M_{R'→i}`,
-//! each fresh message shifted so that its largest entry is 0 and mixed as `(1-d)·fresh + d·old`.
+//! each fresh message normalised so that its largest entry is 0 and damped as `(1-d)·fresh + d·old`.
 
 use super::kernel::{LANES, first_largest, larger, outlined, region_messages, row_max, zip};
 use super::message_layout::MessageLayout;
@@ -30,7 +30,7 @@ pub(crate) struct Messages {
     forbidden_counts: PaddedRows,
     /// The beliefs of the round that is being computed.
     pub(super) next: PaddedRows,
-    pub(super) heard: PaddedRows,
+    pub(super) incoming: PaddedRows,
     pub(super) fresh: PaddedRows,
     /// The last table of long pairs, followed by what a register may read behind it.
     pub(super) last_table: Vec<f32>,
@@ -41,7 +41,7 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Takes the shape and payoffs of a problem; keeps the messages if `warm` and the shape is the
-    /// same, else silences them. Copies the tables into padded rows if `padded`.
+    /// same, else zeroes them. Copies the tables into padded rows if `padded`.
     pub(crate) fn load(
         &mut self,
         graph: &CoordinationGraph,
@@ -81,11 +81,11 @@ impl Messages {
         self.to_agents.fit(self.layout.message_starts[self.layout.n_regions()], 0.0);
         self.beliefs.fit(n_rows, 0.0);
         self.next.fit(n_rows, 0.0);
-        self.heard.fit(self.layout.widest_region(), 0.0);
+        self.incoming.fit(self.layout.widest_region(), 0.0);
         self.fresh.fit(self.layout.widest_region(), FORBIDDEN);
     }
 
-    /// One round: every region answers what it heard in the last round. Returns the largest change
+    /// One round: every region answers the messages of the last round. Returns the largest change
     /// of a message; beliefs are those of the new messages.
     #[inline(always)]
     pub(crate) fn iterate<S: Simd>(&mut self, simd: S, tables: &FactorTables, damping: f32) -> f32 {
@@ -98,17 +98,17 @@ impl Messages {
             || {
                 let mut residual = 0.0;
                 for region in 0..self.layout.n_regions() {
-                    self.hear(region);
+                    self.messages_to_region(region);
                     let places = self.layout.places(region);
                     region_messages(
                         simd,
                         &self.tables[self.layout.table(region)],
                         &self.layout.member_actions[places.clone()],
                         &self.layout.offsets[places],
-                        &self.heard,
+                        &self.incoming,
                         &mut self.fresh,
                     );
-                    residual = larger(self.send(simd, region, damping), residual);
+                    residual = larger(self.damp_messages(simd, region, damping), residual);
                 }
                 self.sum_beliefs();
                 residual
@@ -116,25 +116,25 @@ impl Messages {
         )
     }
 
-    /// What the members of a region tell it: their belief without the region's own message.
+    /// The messages of the members of a region to it: their belief without the region's own message.
     #[inline(always)]
-    fn hear(&mut self, region: usize) {
+    fn messages_to_region(&mut self, region: usize) {
         let messages = &self.to_agents[self.layout.messages(region)];
         for place in self.layout.places(region) {
             let agent = self.layout.agent(self.layout.members[place]);
             let offset = self.layout.offsets[place];
             let own = &messages[offset..][..agent.len()];
-            let heard = &mut self.heard[offset..][..agent.len()];
+            let incoming = &mut self.incoming[offset..][..agent.len()];
             let beliefs = &self.beliefs[agent.clone()];
             if self.has_forbidden {
                 let forbidden_counts = &self.forbidden_counts[agent];
-                for w in 0..heard.len() {
-                    heard[w] = std::array::from_fn(|lane| {
+                for w in 0..incoming.len() {
+                    incoming[w] = std::array::from_fn(|lane| {
                         without(beliefs[w][lane], forbidden_counts[w][lane], own[w][lane])
                     });
                 }
             } else {
-                for ((to, &belief), &message) in heard.iter_mut().zip(beliefs).zip(own) {
+                for ((to, &belief), &message) in incoming.iter_mut().zip(beliefs).zip(own) {
                     *to = zip(belief, message, |x, y| x - y);
                 }
             }
@@ -143,7 +143,7 @@ impl Messages {
 
     /// Normalises and damps the fresh messages of a region into place; returns the largest change.
     #[inline(always)]
-    fn send<S: Simd>(&mut self, simd: S, region: usize, damping: f32) -> f32 {
+    fn damp_messages<S: Simd>(&mut self, simd: S, region: usize, damping: f32) -> f32 {
         let mut change = 0.0;
         let messages = &mut self.to_agents[self.layout.messages(region)];
         for place in self.layout.places(region) {
@@ -153,20 +153,20 @@ impl Messages {
             let fresh = &mut self.fresh[offset..][..width];
             fill_padding(fresh, n, FORBIDDEN);
             let best = row_max(simd, fresh);
-            let shift = if best == FORBIDDEN { 0.0 } else { best };
-            fill_padding(fresh, n, shift);
+            let largest = if best == FORBIDDEN { 0.0 } else { best };
+            fill_padding(fresh, n, largest);
             let message = messages[offset..][..width].as_flattened_mut();
             let changed = if self.has_forbidden {
-                damp_with_forbidden(fresh.as_flattened(), shift, damping, message)
+                damp_with_forbidden(fresh.as_flattened(), largest, damping, message)
             } else {
-                damp(simd, fresh.as_flattened(), shift, damping, message)
+                damp(simd, fresh.as_flattened(), largest, damping, message)
             };
             change = larger(changed, change);
         }
         change
     }
 
-    /// Sums what every agent has heard (the inner sum of the action-selection rule).
+    /// Sums the messages to every agent (the inner sum of the action-selection rule).
     #[inline(always)]
     pub(crate) fn sum_beliefs(&mut self) {
         self.beliefs.copy_from_slice(&self.utilities);
@@ -263,14 +263,14 @@ fn without(belief: f32, forbidden_counts: f32, message: f32) -> f32 {
     if forbidden_counts > 0.0 { FORBIDDEN } else { belief - own }
 }
 
-/// `message = (1-d)·(fresh - shift) + d·message`; returns the largest change.
+/// `message = (1-d)·(fresh - largest) + d·message`; returns the largest change.
 #[inline(always)]
-fn damp<S: Simd>(simd: S, fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+fn damp<S: Simd>(simd: S, fresh: &[f32], largest: f32, damping: f32, message: &mut [f32]) -> f32 {
     let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
-    let shift = simd.splat_f32s(shift);
+    let largest = simd.splat_f32s(largest);
     let mut change = simd.splat_f32s(0.0);
     for (old, &fresh) in S::as_mut_simd_f32s(message).0.iter_mut().zip(S::as_simd_f32s(fresh).0) {
-        let taken = simd.mul_f32s(take, simd.sub_f32s(fresh, shift));
+        let taken = simd.mul_f32s(take, simd.sub_f32s(fresh, largest));
         let new = simd.add_f32s(taken, simd.mul_f32s(keep, *old));
         change = simd.max_f32s(simd.abs_f32s(simd.sub_f32s(new, *old)), change);
         *old = new;
@@ -280,10 +280,10 @@ fn damp<S: Simd>(simd: S, fresh: &[f32], shift: f32, damping: f32, message: &mut
 
 /// [`damp`] that never averages a forbidden entry and counts its coming and going as no change.
 #[inline(always)]
-fn damp_with_forbidden(fresh: &[f32], shift: f32, damping: f32, message: &mut [f32]) -> f32 {
+fn damp_with_forbidden(fresh: &[f32], largest: f32, damping: f32, message: &mut [f32]) -> f32 {
     let mut change = 0.0;
     for (old, &fresh) in message.iter_mut().zip(fresh) {
-        let fresh = fresh - shift;
+        let fresh = fresh - largest;
         let has_forbidden = fresh == FORBIDDEN || *old == FORBIDDEN;
         let new = if has_forbidden { fresh } else { (1.0 - damping) * fresh + damping * *old };
         change = if has_forbidden { change } else { larger((new - *old).abs(), change) };

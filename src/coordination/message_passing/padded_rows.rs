@@ -12,7 +12,7 @@ pub(crate) struct PaddedRows {
 }
 
 impl PaddedRows {
-    /// Becomes this many chunks of one value; allocates nothing once it has grown.
+    /// Becomes this many chunks of one value; allocates nothing once it has been as large.
     pub(crate) fn fit(&mut self, n_chunks: usize, value: f32) {
         self.numbers.clear();
         self.numbers.resize((n_chunks + 1) * LANES, value);

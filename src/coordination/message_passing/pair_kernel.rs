@@ -42,46 +42,66 @@ pub(crate) fn overrun(n: usize, width: usize) -> usize {
     3 * n + width
 }
 
-/// `to_first(a) = max_b [table(a, b) + heard_second(b)]` and
-/// `to_second(b) = max_a [table(a, b) + heard_first(a)]`, which it returns; anything behind the last.
+/// The messages of a pair: `to_first(a) = max_b [table(a, b) + from_second(b)]` and
+/// `to_second(b) = max_a [table(a, b) + from_first(a)]`, which it returns; anything behind the last.
 ///
-/// Rows of `n` numbers fill `W` registers. What is heard is minus infinity behind the last action,
-/// where numbers behind the row or the table are read ([`overrun`]).
+/// Rows of `n_second` numbers fill `W` registers. What comes from the members is minus infinity
+/// behind the last action, where numbers behind the row or the table are read ([`overrun`]).
 #[inline(always)]
 pub(crate) fn pair_in_registers<S: Simd, const W: usize>(
     simd: S,
     table: &[f32],
-    [n_first, n]: [usize; 2],
-    heard_first: &[[f32; LANES]],
-    heard_second: [S::f32s; W],
+    n_first: usize,
+    n_second: usize,
+    from_first: &[[f32; LANES]],
+    from_second: [S::f32s; W],
     to_first: &mut [[f32; LANES]],
 ) -> [S::f32s; W] {
-    let mut columns = [simd.splat_f32s(f32::NEG_INFINITY); W];
-    let mut rest = table;
-    let mut left = n_first;
-    for (from_first, to) in heard_first.iter().zip(to_first) {
-        *to = largest_each(simd, |quad| {
-            let mut bests = [simd.splat_f32s(f32::NEG_INFINITY); 4];
-            if left == 0 {
-                return bests;
-            }
-            left = left.saturating_sub(4);
-            for (index, best) in bests.iter_mut().enumerate() {
-                let (row, _) = S::as_simd_f32s(&rest[..W * lanes::<S>()]);
-                fetch(simd, rest.as_ptr(), AHEAD);
-                fetch(simd, rest.as_ptr(), AHEAD + LINE);
-                rest = &rest[n..];
-                let x = simd.splat_f32s(from_first[4 * quad + index]);
-                for w in 0..W {
-                    columns[w] = simd.max_f32s(simd.add_f32s(row[w], x), columns[w]);
-                    let reply = simd.add_f32s(row[w], heard_second[w]);
-                    *best = if w == 0 { reply } else { simd.max_f32s(reply, *best) };
+    let lowest = simd.splat_f32s(f32::NEG_INFINITY);
+    let mut to_second = [lowest; W];
+    for (chunk, (from_first, to_first)) in from_first.iter().zip(to_first).enumerate() {
+        *to_first = largest_each(
+            simd,
+            #[inline(always)]
+            |quad| {
+                let mut row_values = [lowest; 4];
+                let action = chunk * LANES + 4 * quad;
+                if action < n_first {
+                    for (lane, value) in row_values.iter_mut().enumerate() {
+                        let rest = &table[(action + lane) * n_second..];
+                        fetch(simd, rest.as_ptr(), AHEAD);
+                        fetch(simd, rest.as_ptr(), AHEAD + LINE);
+                        let message = from_first[4 * quad + lane];
+                        *value = read_row(simd, rest, message, from_second, &mut to_second);
+                    }
                 }
-            }
-            bests
-        });
+                row_values
+            },
+        );
     }
-    columns
+    to_second
+}
+
+/// Raises the messages to the second agent by one row of the table; returns `row + from_second`,
+/// of which the largest number is the message to the first agent for this row's action.
+#[inline(always)]
+fn read_row<S: Simd, const W: usize>(
+    simd: S,
+    table: &[f32],
+    from_first: f32,
+    from_second: [S::f32s; W],
+    to_second: &mut [S::f32s; W],
+) -> S::f32s {
+    let (row, _) = S::as_simd_f32s(&table[..W * lanes::<S>()]);
+    let from_first = simd.splat_f32s(from_first);
+    let mut best = simd.add_f32s(row[0], from_second[0]);
+    for w in 0..W {
+        to_second[w] = simd.max_f32s(simd.add_f32s(row[w], from_first), to_second[w]);
+        if w > 0 {
+            best = simd.max_f32s(simd.add_f32s(row[w], from_second[w]), best);
+        }
+    }
+    best
 }
 
 /// Both messages of a pair whose rows hold at least as many numbers as a register; `to_first` is
@@ -90,25 +110,27 @@ pub(crate) fn pair_in_registers<S: Simd, const W: usize>(
 pub(crate) fn pair_in_place<S: Simd>(
     simd: S,
     table: &[f32],
-    [heard_first, heard_second]: [&[f32]; 2],
+    from_first: &[f32],
+    from_second: &[f32],
     to_first: &mut [f32],
     to_second: &mut [f32],
 ) {
-    let n = heard_second.len();
+    let n = from_second.len();
     to_second[..n].fill(f32::NEG_INFINITY);
-    to_first[heard_first.len()..].fill(f32::NEG_INFINITY);
-    for ((row, &x), to) in table.chunks_exact(n).zip(heard_first).zip(to_first) {
-        let x = simd.splat_f32s(x);
+    to_first[from_first.len()..].fill(f32::NEG_INFINITY);
+    for ((row, &from_first), to_first) in table.chunks_exact(n).zip(from_first).zip(to_first) {
+        let from_first = simd.splat_f32s(from_first);
         let mut best = simd.splat_f32s(f32::NEG_INFINITY);
         for w in 0..n.div_ceil(lanes::<S>()) {
-            let at = (w * lanes::<S>()).min(n - lanes::<S>());
-            let payoffs = load::<S>(row, at);
-            let reply = simd.add_f32s(payoffs, load::<S>(heard_second, at));
-            best = simd.max_f32s(reply, best);
-            let column = &mut S::as_mut_simd_f32s(&mut to_second[at..at + lanes::<S>()]).0[0];
-            *column = simd.max_f32s(simd.add_f32s(payoffs, x), *column);
+            // The last register of a row overlaps the one before it.
+            let start = (w * lanes::<S>()).min(n - lanes::<S>());
+            let payoffs = load::<S>(row, start);
+            let value = simd.add_f32s(payoffs, load::<S>(from_second, start));
+            best = simd.max_f32s(value, best);
+            let column = &mut S::as_mut_simd_f32s(&mut to_second[start..start + lanes::<S>()]).0[0];
+            *column = simd.max_f32s(simd.add_f32s(payoffs, from_first), *column);
         }
-        *to = simd.reduce_max_f32s(best);
+        *to_first = simd.reduce_max_f32s(best);
     }
 }
 

@@ -26,8 +26,8 @@ const KEEP: [f32; 2 * LANES] = {
     keep
 };
 
-/// How a fresh message joins the old one.
-struct Mix<S: Simd> {
+/// How a fresh message is averaged with the old one.
+struct Damping<S: Simd> {
     keep: S::f32s,
     take: S::f32s,
     /// The largest change of each lane so far.
@@ -50,7 +50,7 @@ struct Round<'a> {
     beliefs: &'a [Chunk<f32>],
     next: &'a mut [Chunk<f32>],
     to_agents: &'a mut [Chunk<f32>],
-    heard: &'a mut [Chunk<f32>],
+    incoming: &'a mut [Chunk<f32>],
     fresh: &'a mut [Chunk<f32>],
 }
 
@@ -86,7 +86,7 @@ impl Messages {
                     beliefs: &self.beliefs,
                     next: &mut self.next,
                     to_agents: &mut self.to_agents,
-                    heard: &mut self.heard,
+                    incoming: &mut self.incoming,
                     fresh: &mut self.fresh,
                 };
                 let change = round.run(simd, damping);
@@ -101,7 +101,7 @@ impl Round<'_> {
     #[inline(always)]
     fn run<S: Simd>(&mut self, simd: S, damping: f32) -> f32 {
         let (keep, take) = (simd.splat_f32s(damping), simd.splat_f32s(1.0 - damping));
-        let mut mix = Mix::<S> { keep, take, change: simd.splat_f32s(0.0) };
+        let mut damping = Damping::<S> { keep, take, change: simd.splat_f32s(0.0) };
         let n_regions = self.layout.n_regions();
         for region in 0..n_regions {
             if region + PAIRS_AHEAD < n_regions {
@@ -110,12 +110,12 @@ impl Round<'_> {
             let pair = self.pair(region);
             let per_chunk = LANES / lanes::<S>();
             match [pair.rows[0].len() * per_chunk, pair.rows[1].len() * per_chunk] {
-                [2, 2] => self.exchange::<S, 2>(simd, &pair, &mut mix),
-                [4, 4] => self.exchange::<S, 4>(simd, &pair, &mut mix),
-                _ => self.exchange_any(simd, &pair, &mut mix),
+                [2, 2] => self.update_pair::<S, 2>(simd, &pair, &mut damping),
+                [4, 4] => self.update_pair::<S, 4>(simd, &pair, &mut damping),
+                _ => self.update_pair_of_any_width(simd, &pair, &mut damping),
             }
         }
-        simd.reduce_max_f32s(mix.change)
+        simd.reduce_max_f32s(damping.change)
     }
 
     #[inline(always)]
@@ -143,62 +143,74 @@ impl Round<'_> {
 
     /// Both messages of a pair whose rows fill `W` registers.
     #[inline(always)]
-    fn exchange<S: Simd, const W: usize>(&mut self, simd: S, pair: &Pair, mix: &mut Mix<S>) {
+    fn update_pair<S: Simd, const W: usize>(
+        &mut self,
+        simd: S,
+        pair: &Pair,
+        damping: &mut Damping<S>,
+    ) {
         let [first, second] = pair.rows.clone();
         let [n_first, n_second] = pair.n_actions;
         let middle = first.len();
         let (own, other) = self.to_agents[pair.start..].split_at_mut(middle);
         let other = &mut other[..middle];
-        let heard_first = heard::<S, W>(simd, &self.beliefs[first.clone()], own);
-        registers_mut::<S, W>(self.heard).copy_from_slice(&heard_first);
-        let heard_second = heard::<S, W>(simd, &self.beliefs[second.clone()], other);
+        let from_first = without_own::<S, W>(simd, &self.beliefs[first.clone()], own);
+        registers_mut::<S, W>(self.incoming).copy_from_slice(&from_first);
+        let from_second = without_own::<S, W>(simd, &self.beliefs[second.clone()], other);
         let is_last = pair.region + 1 == self.layout.n_regions();
         let table = if is_last { self.last_table } else { self.tables.regions_from(pair.region) };
         let columns = pair_in_registers::<S, W>(
             simd,
             table,
-            pair.n_actions,
-            &self.heard[..middle],
-            heard_second,
+            n_first,
+            n_second,
+            &self.incoming[..middle],
+            from_second,
             &mut self.fresh[..middle],
         );
         let rows = *registers_mut::<S, W>(self.fresh);
-        mix.pass_on::<W>(simd, rows, n_first, own, &mut self.next[first]);
-        mix.pass_on::<W>(simd, columns, n_second, other, &mut self.next[second]);
+        damping.update::<W>(simd, rows, n_first, own, &mut self.next[first]);
+        damping.update::<W>(simd, columns, n_second, other, &mut self.next[second]);
     }
 
     /// Both messages of a pair with rows of any length.
     #[inline(always)]
-    fn exchange_any<S: Simd>(&mut self, simd: S, pair: &Pair, mix: &mut Mix<S>) {
+    fn update_pair_of_any_width<S: Simd>(
+        &mut self,
+        simd: S,
+        pair: &Pair,
+        damping: &mut Damping<S>,
+    ) {
         let [first, second] = pair.rows.clone();
         let [n_first, n_second] = pair.n_actions;
         let middle = first.len();
         let (own, other) = self.to_agents[pair.start..].split_at_mut(middle);
         let other = &mut other[..second.len()];
-        let (heard_first, heard_second) = self.heard.split_at_mut(middle);
-        subtract(simd, &self.beliefs[first.clone()], own, heard_first);
-        subtract(simd, &self.beliefs[second.clone()], other, heard_second);
+        let (from_first, from_second) = self.incoming.split_at_mut(middle);
+        subtract(simd, &self.beliefs[first.clone()], own, from_first);
+        subtract(simd, &self.beliefs[second.clone()], other, from_second);
         let (to_first, to_second) = self.fresh.split_at_mut(middle);
         pair_in_place(
             simd,
             self.tables.region(pair.region),
-            [&heard_first.as_flattened()[..n_first], &heard_second.as_flattened()[..n_second]],
+            &from_first.as_flattened()[..n_first],
+            &from_second.as_flattened()[..n_second],
             to_first.as_flattened_mut(),
             &mut to_second.as_flattened_mut()[..n_second],
         );
-        mix.pass_on_any(simd, n_first, &to_first[..middle], own, &mut self.next[first]);
+        damping.update_any_width(simd, n_first, &to_first[..middle], own, &mut self.next[first]);
         // What an earlier region with longer rows may have left behind.
         fill_padding(&mut to_second[..second.len()], n_second, FORBIDDEN);
         let fresh = &to_second[..second.len()];
-        mix.pass_on_any(simd, n_second, fresh, other, &mut self.next[second]);
+        damping.update_any_width(simd, n_second, fresh, other, &mut self.next[second]);
     }
 }
 
-impl<S: Simd> Mix<S> {
-    /// `message = (1-d)·(fresh - shift) + d·message` for `n` actions, which is then added to the next
+impl<S: Simd> Damping<S> {
+    /// `message = (1-d)·(fresh - largest) + d·message` for `n` actions, which is then added to the next
     /// beliefs; the padding of the message stays 0.
     #[inline(always)]
-    fn pass_on<const W: usize>(
+    fn update<const W: usize>(
         &mut self,
         simd: S,
         fresh: [S::f32s; W],
@@ -209,21 +221,21 @@ impl<S: Simd> Mix<S> {
         let valid = valid::<S, W>(n);
         let mut best = fresh[0];
         for w in 0..W {
-            let wall = simd.and_f32s(simd.splat_f32s(FORBIDDEN), simd.not_f32s(valid[w]));
-            let fresh = simd.or_f32s(simd.and_f32s(fresh[w], valid[w]), wall);
+            let padding = simd.and_f32s(simd.splat_f32s(FORBIDDEN), simd.not_f32s(valid[w]));
+            let fresh = simd.or_f32s(simd.and_f32s(fresh[w], valid[w]), padding);
             best = if w == 0 { fresh } else { simd.max_f32s(fresh, best) };
         }
-        let shift = simd.splat_f32s(simd.reduce_max_f32s(best));
+        let largest = simd.splat_f32s(simd.reduce_max_f32s(best));
         let (message, next) = (registers_mut::<S, W>(message), registers_mut::<S, W>(next));
         for w in 0..W {
-            let fresh = simd.sub_f32s(fresh[w], shift);
-            self.join(simd, fresh, valid[w], &mut message[w], &mut next[w]);
+            let fresh = simd.sub_f32s(fresh[w], largest);
+            self.damp(simd, fresh, valid[w], &mut message[w], &mut next[w]);
         }
     }
 
-    /// [`Self::pass_on`] for rows of any length.
+    /// [`Self::update`] for rows of any length.
     #[inline(always)]
-    fn pass_on_any(
+    fn update_any_width(
         &mut self,
         simd: S,
         n: usize,
@@ -231,20 +243,20 @@ impl<S: Simd> Mix<S> {
         message: &mut [Chunk<f32>],
         next: &mut [Chunk<f32>],
     ) {
-        let shift = simd.splat_f32s(row_max(simd, fresh));
+        let largest = simd.splat_f32s(row_max(simd, fresh));
         let rows = fresh.iter().zip(message).zip(next);
         for (index, ((fresh, message), next)) in rows.enumerate() {
-            let valid = window(n.saturating_sub(index * LANES));
+            let valid = keep_mask(n.saturating_sub(index * LANES));
             let fresh = S::as_simd_f32s(fresh).0.iter().zip(S::as_simd_f32s(valid).0);
             let rows = fresh.zip(S::as_mut_simd_f32s(message).0);
             for (((&fresh, &valid), old), next) in rows.zip(S::as_mut_simd_f32s(next).0) {
-                self.join(simd, simd.sub_f32s(fresh, shift), valid, old, next);
+                self.damp(simd, simd.sub_f32s(fresh, largest), valid, old, next);
             }
         }
     }
 
     #[inline(always)]
-    fn join(
+    fn damp(
         &mut self,
         simd: S,
         fresh: S::f32s,
@@ -261,9 +273,9 @@ impl<S: Simd> Mix<S> {
     }
 }
 
-/// What a member tells the pair: its belief without the pair's own message.
+/// A member's message to the pair: its belief without the pair's own message.
 #[inline(always)]
-fn heard<S: Simd, const W: usize>(
+fn without_own<S: Simd, const W: usize>(
     simd: S,
     beliefs: &[Chunk<f32>],
     own: &[Chunk<f32>],
@@ -285,7 +297,7 @@ fn registers_mut<S: Simd, const W: usize>(row: &mut [Chunk<f32>]) -> &mut [S::f3
 
 /// All bits set for the first `n` numbers of a chunk.
 #[inline(always)]
-fn window(n: usize) -> &'static [f32] {
+fn keep_mask(n: usize) -> &'static [f32] {
     let start = LANES - n.min(LANES);
     &KEEP[start..start + LANES]
 }

@@ -55,6 +55,13 @@ impl Task for SimpleSpreadTask {
         ]
     }
 
+    fn choices(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        vec![
+            ("layout", vec!["random", "spread_uniform", "line", "clustered_pair"]),
+            ("contact", vec!["false", "true"]),
+        ]
+    }
+
     fn build(&self, options: &SimpleSpreadOptions) -> Result<Box<dyn Environment>> {
         Ok(Box::new(SimpleSpread::new(options)?))
     }

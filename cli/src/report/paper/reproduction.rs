@@ -1,13 +1,11 @@
 //! The tables of a reproduction, shaped like the paper's, and everything it leaves in its folder.
 
-use super::{
-    panels,
-    sheet::{Cell, Sheet},
-};
+use super::panels;
+use crate::report::export_table::{Cell, ExportTable};
 use anyhow::Context;
 use cgcmarl::checkpoint::atomic;
 use cgcmarl_paper::reproduction::{
-    COVERAGES, Plan, Point, Results, Spread, Team, marl_eval, training_seconds,
+    COVERAGES, Plan, Point, RESULTS_FILE, Results, Spread, Team, marl_eval, training_seconds,
 };
 use std::{fmt::Write as _, path::Path};
 
@@ -20,12 +18,12 @@ pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Res
         written.push(name);
         Ok(())
     };
-    let sheets = sheets(results);
-    put("report.md".into(), report(plan, &sheets).as_bytes())?;
-    for sheet in sheets.iter().chain([&times(folder, plan)]) {
-        put(format!("{}.md", sheet.name), sheet.to_markdown().as_bytes())?;
-        put(format!("{}.csv", sheet.name), sheet.to_csv().as_bytes())?;
-        put(format!("{}.tex", sheet.name), sheet.to_latex().as_bytes())?;
+    let tables = tables(results);
+    put("report.md".into(), report(plan, &tables).as_bytes())?;
+    for table in tables.iter().chain([&times(folder, plan)]) {
+        put(format!("{}.md", table.name), table.to_markdown().as_bytes())?;
+        put(format!("{}.csv", table.name), table.to_csv().as_bytes())?;
+        put(format!("{}.tex", table.name), table.to_latex().as_bytes())?;
     }
     put(RESULTS_FILE.into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
     let exported = serde_json::to_string_pretty(&marl_eval(plan, folder))?;
@@ -41,7 +39,7 @@ pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Res
 }
 
 /// Every table that has rows.
-pub(crate) fn sheets(results: &Results) -> Vec<Sheet> {
+pub(crate) fn tables(results: &Results) -> Vec<ExportTable> {
     let all = [
         baselines(results),
         cg_cmarl(results),
@@ -51,11 +49,11 @@ pub(crate) fn sheets(results: &Results) -> Vec<Sheet> {
         learning(results),
         layouts(results),
     ];
-    all.into_iter().filter(|sheet| !sheet.rows.is_empty()).collect()
+    all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// One page with all tables and the commands behind them.
-fn report(plan: &Plan, sheets: &[Sheet]) -> String {
+fn report(plan: &Plan, tables: &[ExportTable]) -> String {
     let mut text = String::from("# The paper's comparison, measured\n\n");
     for n_agents in &plan.agents {
         let _ = writeln!(
@@ -66,8 +64,8 @@ fn report(plan: &Plan, sheets: &[Sheet]) -> String {
         );
     }
     text += "\nCollisions: overlapping pairs per step, lower is better. ±: one sample deviation over the seeds. ★: no point of the same method is better in both.\n";
-    for sheet in sheets {
-        let _ = write!(text, "\n## {}\n\n{}", sheet.name, sheet.to_markdown());
+    for table in tables {
+        let _ = write!(text, "\n## {}\n\n{}", table.name, table.to_markdown());
     }
     text += "\n## One training on its own\n\n```sh\n";
     for job in plan.jobs() {
@@ -116,7 +114,7 @@ fn star(is_optimal: bool) -> Cell {
     if is_optimal { "★" } else { "" }.into()
 }
 
-fn baselines(results: &Results) -> Sheet {
+fn baselines(results: &Results) -> ExportTable {
     let rows = on_random(results).filter(|(_, point)| point.algorithm != "cg_cmarl").map(
         |(team, point)| {
             let ours = team.dominance.iter().find(|entry| {
@@ -136,7 +134,7 @@ fn baselines(results: &Results) -> Sheet {
             ]
         },
     );
-    Sheet {
+    ExportTable {
         name: "baselines",
         caption: "Baselines across team sizes. lr: local_ratio; cl: cost_limit. ★: no point of any method is better in both. P: probability that the front of CG-CMARL dominates it, over seeds and start states.".into(),
         head: head(&["N", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto", "P"]),
@@ -144,7 +142,7 @@ fn baselines(results: &Results) -> Sheet {
     }
 }
 
-fn cg_cmarl(results: &Results) -> Sheet {
+fn cg_cmarl(results: &Results) -> ExportTable {
     let rows = on_random(results).filter(|(_, point)| point.algorithm == "cg_cmarl").map(
         |(team, point)| {
             vec![
@@ -157,7 +155,7 @@ fn cg_cmarl(results: &Results) -> Sheet {
             ]
         },
     );
-    Sheet {
+    ExportTable {
         name: "cgcmarl",
         caption: "CG-CMARL across team sizes: every row is the same trained model at another λ. ★: no other λ is better in both.".into(),
         head: head(&["N", "λ", "Collisions", "Per-pair", "Coverage (%)", "Pareto"]),
@@ -165,7 +163,7 @@ fn cg_cmarl(results: &Results) -> Sheet {
     }
 }
 
-fn scaling(results: &Results) -> Sheet {
+fn scaling(results: &Results) -> ExportTable {
     let at_one = on_random(results).filter(|(_, point)| point.multiplier == Some(1.0));
     let rows = at_one.map(|(team, point)| {
         vec![
@@ -175,7 +173,7 @@ fn scaling(results: &Results) -> Sheet {
             format!("{:.5}", point.per_pair_rate.mean).into(),
         ]
     });
-    Sheet {
+    ExportTable {
         name: "scaling",
         caption: "CG-CMARL at λ=1: collisions per step and per pair as the team grows.".into(),
         head: head(&["N", "Pairs", "Collisions", "Per-pair rate"]),
@@ -183,7 +181,7 @@ fn scaling(results: &Results) -> Sheet {
     }
 }
 
-fn hypervolumes(results: &Results) -> Sheet {
+fn hypervolumes(results: &Results) -> ExportTable {
     let number = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.4}"));
     let rows = results.teams.iter().flat_map(|team| {
         let reference = team.random.map(|random| random.collisions);
@@ -202,7 +200,7 @@ fn hypervolumes(results: &Results) -> Sheet {
             ]
         })
     });
-    Sheet {
+    ExportTable {
         name: "hypervolume",
         caption: "Hypervolume of each method's points (coverage × collisions spared; reference: coverage 0 and the collisions of the random policy) with its 95 % interval over seeds and start states; that of the paper's printed points with the same reference; ours over that of the paper's CG-CMARL.".into(),
         head: head(&["N", "Layout", "Algorithm", "Hypervolume", "95 %", "Reference", "Printed", "Ratio"]),
@@ -210,7 +208,7 @@ fn hypervolumes(results: &Results) -> Sheet {
     }
 }
 
-fn dominance(results: &Results) -> Sheet {
+fn dominance(results: &Results) -> ExportTable {
     let mut fronts: Vec<&str> = vec![];
     for entry in results.teams.iter().flat_map(|team| &team.dominance) {
         if !fronts.contains(&entry.by.as_str()) {
@@ -244,7 +242,7 @@ fn dominance(results: &Results) -> Sheet {
     }
     let mut names = head(&["N", "Layout", "Point"]);
     names.extend(fronts.iter().map(|front| display_name(front).to_owned()));
-    Sheet {
+    ExportTable {
         name: "dominance",
         caption: "Which points are dominated by which front (some point of it is at least as good in both means and better in one), and the probability of that over resampled seeds and start states.".into(),
         head: names,
@@ -252,7 +250,7 @@ fn dominance(results: &Results) -> Sheet {
     }
 }
 
-fn learning(results: &Results) -> Sheet {
+fn learning(results: &Results) -> ExportTable {
     let rows = results.teams.iter().flat_map(|team| {
         team.learning.iter().map(move |entry| {
             let mut row: Vec<Cell> =
@@ -264,7 +262,7 @@ fn learning(results: &Results) -> Sheet {
     });
     let mut names = head(&["N", "Model"]);
     names.extend(COVERAGES.map(|coverage| format!("{:.0} %", 100.0 * coverage)));
-    Sheet {
+    ExportTable {
         name: "learning",
         caption: "Environment steps until the coverage in training (exploration included) first reached this, mean over the seeds; –: a seed never did.".into(),
         head: names,
@@ -272,7 +270,7 @@ fn learning(results: &Results) -> Sheet {
     }
 }
 
-fn layouts(results: &Results) -> Sheet {
+fn layouts(results: &Results) -> ExportTable {
     let fixed = results.teams.iter().filter(|team| team.layout != "random");
     let rows = fixed.flat_map(|team| {
         team.points.iter().map(move |point| {
@@ -288,7 +286,7 @@ fn layouts(results: &Results) -> Sheet {
             ]
         })
     });
-    Sheet {
+    ExportTable {
         name: "layouts",
         caption: "All models, trained on random layouts, on the fixed ones. ★: no point of the same method is better in both.".into(),
         head: head(&["N", "Layout", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto"]),
@@ -297,7 +295,7 @@ fn layouts(results: &Results) -> Sheet {
 }
 
 /// How long trainings took on this machine: the one table that differs from run to run.
-fn times(folder: &Path, plan: &Plan) -> Sheet {
+fn times(folder: &Path, plan: &Plan) -> ExportTable {
     let rows = plan.jobs().into_iter().filter_map(|job| {
         let seconds = training_seconds(&job.place(folder))?;
         let steps = plan.steps(job.n_agents);
@@ -310,7 +308,7 @@ fn times(folder: &Path, plan: &Plan) -> Sheet {
             format!("{:.0}", steps as f64 / seconds.max(1e-3)).into(),
         ])
     });
-    Sheet {
+    ExportTable {
         name: "times",
         caption: "Seconds of training on this machine, with whatever else ran beside it.".into(),
         head: head(&["N", "Model", "Seed", "Steps", "Seconds", "Steps/s"]),

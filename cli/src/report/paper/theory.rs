@@ -1,6 +1,6 @@
 //! Theory checks for people: a table of verdicts, and curves with bands.
 
-use super::{
+use crate::report::{
     axis::{Axis, Frame},
     picture::{Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place},
     render::text_width,
@@ -152,7 +152,7 @@ fn axis(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cgcmarl_paper::theory::{Finding, Verdict};
+    use cgcmarl_paper::theory::{ClaimOutcome, Finding};
 
     fn report() -> Report {
         let points = vec![(10.0, 1.0), (100.0, 0.5), (1000.0, 0.25)];
@@ -165,8 +165,8 @@ mod tests {
             vertical: ("error", true),
             curves: vec![measured, Curve::reference("slope −0.3", points)],
         };
-        let holds = Finding::new("a", "One is one", "1 = 1", Verdict::Holds);
-        let under = Verdict::HoldsUnder("a condition".into());
+        let holds = Finding::new("a", "One is one", "1 = 1", ClaimOutcome::Holds);
+        let under = ClaimOutcome::HoldsUnder("a condition".into());
         let fails = Finding::new("b", "Two is one", "2 ≠ 1", under).against(Some("two".into()));
         Report { findings: vec![holds, fails], figures: vec![figure] }
     }

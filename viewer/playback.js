@@ -9,9 +9,9 @@
   const still = (points) => points.map(() => [0, 0]);
 
   /** One policy on one canvas. */
-  class Stage {
-    constructor(seat, canvas) {
-      Object.assign(this, { seat, canvas, before: null, now: null, next: null, edges: [], trails: [], collisions: 0, strongest: 0, report: null });
+  class Screen {
+    constructor(side, canvas) {
+      Object.assign(this, { side, canvas, before: null, now: null, next: null, edges: [], trails: [], collisions: 0, strongest: 0, report: null });
     }
 
     begin(situation) {
@@ -51,15 +51,15 @@
     }
   }
 
-  /** All stages, one clock. */
-  class Theatre {
-    constructor(ask, stages, hooks) {
-      Object.assign(this, { ask, stages, hooks });
+  /** All screens, one clock. */
+  class Playback {
+    constructor(ask, screens, hooks) {
+      Object.assign(this, { ask, screens, hooks });
       Object.assign(this, { playing: false, step: 0, horizon: 25, radius: 0.08, speed: 10, generation: 0, since: 0, start: null, resting: 0, asking: false });
       this.options = { graph: true, trails: true };
       this.frames = [];
       this.decisions = [];
-      stages.forEach((stage) => this.listen(stage));
+      screens.forEach((screen) => this.listen(screen));
       requestAnimationFrame((time) => this.frame(time));
     }
 
@@ -70,7 +70,7 @@
       this.step = 0;
       this.resting = 0;
       this.radius = start.radius;
-      this.stages.forEach((stage) => stage.begin(start.situation));
+      this.screens.forEach((screen) => screen.begin(start.situation));
       this.since = performance.now() - 1e6;
       this.prefetch();
       this.hooks.changed();
@@ -80,7 +80,7 @@
     invalidate() {
       this.generation++;
       this.asking = false;
-      this.stages.forEach((stage) => { stage.next = null; });
+      this.screens.forEach((screen) => { screen.next = null; });
     }
 
     async prefetch() {
@@ -88,9 +88,9 @@
       this.asking = true;
       const generation = this.generation;
       try {
-        const answers = await Promise.all(this.stages.map((stage) => this.ask(stage)));
+        const answers = await Promise.all(this.screens.map((screen) => this.ask(screen)));
         if (generation !== this.generation) return;
-        this.stages.forEach((stage, index) => { stage.next = answers[index]; });
+        this.screens.forEach((screen, index) => { screen.next = answers[index]; });
         this.decisions.push(answers[0].decision_ms);
         this.decisions = this.decisions.slice(-40);
       } catch (error) {
@@ -113,10 +113,10 @@
       this.hooks.changed(true);
     }
 
-    ready() { return this.step < this.horizon && this.stages.every((stage) => stage.next); }
+    ready() { return this.step < this.horizon && this.screens.every((screen) => screen.next); }
 
     advance(time) {
-      this.stages.forEach((stage) => stage.advance());
+      this.screens.forEach((screen) => screen.advance());
       this.step++;
       this.since = time;
       this.hooks.changed(this.step >= this.horizon);
@@ -135,7 +135,7 @@
         else this.prefetch();
       }
       const share = Math.min(1, (time - this.since) / interval);
-      this.stages.forEach((stage) => stage.paint(share, this.radius, this.options));
+      this.screens.forEach((screen) => screen.paint(share, this.radius, this.options));
     }
 
     rest(time) {
@@ -153,34 +153,34 @@
       return sorted.length ? sorted[sorted.length >> 1] : null;
     }
 
-    coverage(stage) {
-      const done = covered(stage.now.positions, stage.now.landmarks);
+    coverage(screen) {
+      const done = covered(screen.now.positions, screen.now.landmarks);
       return [done.filter(Boolean).length, done.length];
     }
 
-    /** Moves a piece on every stage: the policies keep the same world. */
+    /** Moves a piece on every screen: the policies keep the same world. */
     move(piece, place) {
       const inside = place.map((x) => Math.max(-1.2, Math.min(1.2, x)));
       this.invalidate();
-      this.stages.forEach((stage) => {
-        stage.now[piece.kind][piece.index] = [...inside];
+      this.screens.forEach((screen) => {
+        screen.now[piece.kind][piece.index] = [...inside];
         if (piece.kind === "positions") {
-          stage.now.velocities[piece.index] = [0, 0];
-          stage.before = copy(stage.now.positions);
-          stage.trails[piece.index] = [[...inside]];
+          screen.now.velocities[piece.index] = [0, 0];
+          screen.before = copy(screen.now.positions);
+          screen.trails[piece.index] = [[...inside]];
         }
       });
       if (this.step === 0) {
-        const { positions, landmarks } = this.stages[0].now;
+        const { positions, landmarks } = this.screens[0].now;
         this.start = { ...this.start, situation: { positions: copy(positions), velocities: still(positions), landmarks: copy(landmarks) } };
       }
       this.hooks.changed();
     }
 
-    pieceAt(stage, place) {
+    pieceAt(screen, place) {
       let best = null;
       for (const kind of ["positions", "landmarks"]) {
-        stage.now[kind].forEach((point, index) => {
+        screen.now[kind].forEach((point, index) => {
           const gap = distance(point, place) + (kind === "landmarks" ? 0.02 : 0);
           if (gap < Math.max(REACH, this.radius) && (!best || gap < best.gap)) best = { kind, index, gap };
         });
@@ -188,51 +188,51 @@
       return best;
     }
 
-    listen(stage) {
-      const { canvas } = stage;
+    listen(screen) {
+      const { canvas } = screen;
       canvas.addEventListener("pointerdown", (event) => {
-        const piece = stage.now && this.pieceAt(stage, toWorld(canvas, event));
+        const piece = screen.now && this.pieceAt(screen, toWorld(canvas, event));
         if (!piece) return;
         canvas.setPointerCapture(event.pointerId);
         this.dragging = piece;
-        stage.chosen = piece;
+        screen.chosen = piece;
       });
       canvas.addEventListener("pointermove", (event) => {
-        const place = stage.now && toWorld(canvas, event);
-        if (this.dragging && stage.chosen === this.dragging) this.move(this.dragging, place);
-        else if (place) canvas.style.cursor = this.pieceAt(stage, place) ? "grab" : "default";
+        const place = screen.now && toWorld(canvas, event);
+        if (this.dragging && screen.chosen === this.dragging) this.move(this.dragging, place);
+        else if (place) canvas.style.cursor = this.pieceAt(screen, place) ? "grab" : "default";
       });
       const release = () => {
         if (!this.dragging) return;
-        this.dragging = stage.chosen = null;
+        this.dragging = screen.chosen = null;
         this.invalidate();
       };
       canvas.addEventListener("pointerup", release);
       canvas.addEventListener("pointercancel", release);
-      canvas.addEventListener("blur", () => { stage.chosen = null; });
-      canvas.addEventListener("keydown", (event) => this.key(stage, event));
+      canvas.addEventListener("blur", () => { screen.chosen = null; });
+      canvas.addEventListener("keydown", (event) => this.key(screen, event));
     }
 
     /** Comma and full stop choose a piece, arrows move it. */
-    key(stage, event) {
-      const n = stage.now ? stage.now.positions.length : 0;
+    key(screen, event) {
+      const n = screen.now ? screen.now.positions.length : 0;
       const turn = { ",": -1, ".": 1 }[event.key];
       const push = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
       if (!n || (!turn && !push)) return;
       event.preventDefault();
       if (turn) {
-        const old = stage.chosen ? stage.chosen.index + (stage.chosen.kind === "landmarks" ? n : 0) : (turn > 0 ? -1 : 0);
+        const old = screen.chosen ? screen.chosen.index + (screen.chosen.kind === "landmarks" ? n : 0) : (turn > 0 ? -1 : 0);
         const place = (old + turn + 2 * n) % (2 * n);
-        stage.chosen = place < n ? { kind: "positions", index: place } : { kind: "landmarks", index: place - n };
-        const point = stage.now[stage.chosen.kind][stage.chosen.index];
-        const name = `${place < n ? "agent" : "landmark"} ${stage.chosen.index + 1}`;
+        screen.chosen = place < n ? { kind: "positions", index: place } : { kind: "landmarks", index: place - n };
+        const point = screen.now[screen.chosen.kind][screen.chosen.index];
+        const name = `${place < n ? "agent" : "landmark"} ${screen.chosen.index + 1}`;
         this.hooks.say(`${name} at ${point.map((x) => x.toFixed(2)).join(", ")}`);
-      } else if (stage.chosen) {
-        const point = stage.now[stage.chosen.kind][stage.chosen.index];
-        this.move(stage.chosen, [point[0] + 0.05 * push[0], point[1] + 0.05 * push[1]]);
+      } else if (screen.chosen) {
+        const point = screen.now[screen.chosen.kind][screen.chosen.index];
+        this.move(screen.chosen, [point[0] + 0.05 * push[0], point[1] + 0.05 * push[1]]);
       }
     }
   }
 
-  Object.assign(window.cgcmarl, { Stage, Theatre });
+  Object.assign(window.cgcmarl, { Screen, Playback });
 })();

@@ -70,9 +70,9 @@ window.cgcmarl = window.cgcmarl || {};
     context.stroke();
   }
 
-  function drawLandmarks({ context, pixel }, scene, look) {
-    const done = covered(scene.positions, scene.landmarks);
-    scene.landmarks.forEach((mark, index) => {
+  function drawLandmarks({ context, pixel }, moment, look) {
+    const done = covered(moment.positions, moment.landmarks);
+    moment.landmarks.forEach((mark, index) => {
       disc(context, mark, COVERED);
       context.fillStyle = look.green;
       context.globalAlpha = done[index] ? 0.2 : 0.05;
@@ -106,23 +106,23 @@ window.cgcmarl = window.cgcmarl || {};
   }
 
   /** A region's line is as wide as the spread of its messages, relative to the widest seen lately. */
-  function drawEdges({ context, pixel }, scene, look) {
-    const most = Math.max(scene.strongest || 0, ...scene.edges.map((edge) => edge.strength), 1e-9);
-    for (const edge of scene.edges) {
+  function drawEdges({ context, pixel }, moment, look) {
+    const most = Math.max(moment.strongest || 0, ...moment.edges.map((edge) => edge.strength), 1e-9);
+    for (const edge of moment.edges) {
       const share = edge.strength / most;
       context.strokeStyle = `rgba(${look.edge},${0.1 + 0.55 * share})`;
       context.lineWidth = (0.6 + 5 * share * share) * pixel;
       context.beginPath();
       edge.members.forEach((agent, place) => {
-        const [x, y] = scene.positions[agent];
+        const [x, y] = moment.positions[agent];
         if (place === 0) context.moveTo(x, y); else context.lineTo(x, y);
       });
       context.stroke();
     }
   }
 
-  function drawAgents({ context, pixel, scale }, scene, look) {
-    const { positions, radius } = scene;
+  function drawAgents({ context, pixel, scale }, moment, look) {
+    const { positions, radius } = moment;
     const hit = new Set(overlaps(positions, radius).flat());
     positions.forEach((place, agent) => {
       if (hit.has(agent)) {
@@ -138,7 +138,7 @@ window.cgcmarl = window.cgcmarl || {};
       context.lineWidth = (hit.has(agent) ? 3 : 1.2) * pixel;
       context.strokeStyle = hit.has(agent) ? look.red : look.label;
       context.stroke();
-      if (scene.chosen === agent) {
+      if (moment.chosen === agent) {
         disc(context, place, radius + 4 * pixel);
         context.strokeStyle = look.ink;
         context.lineWidth = 2 * pixel;
@@ -160,24 +160,24 @@ window.cgcmarl = window.cgcmarl || {};
     context.restore();
   }
 
-  /** Draws a scene: positions, landmarks, radius, and optionally edges, trails, chosen. */
-  function draw(canvas, scene) {
+  /** Draws a moment: positions, landmarks, radius, and optionally edges, trails, chosen. */
+  function draw(canvas, moment) {
     const pen = prepare(canvas);
     const look = theme();
     drawGrid(pen, look);
-    drawLandmarks(pen, scene, look);
-    if (scene.trails) drawTrails(pen, scene.trails, look);
-    if (scene.edges) drawEdges(pen, scene, look);
-    drawAgents(pen, scene, look);
-    if (scene.chosenLandmark !== undefined && scene.chosenLandmark !== null) {
-      disc(pen.context, scene.landmarks[scene.chosenLandmark], COVERED + 5 * pen.pixel);
+    drawLandmarks(pen, moment, look);
+    if (moment.trails) drawTrails(pen, moment.trails, look);
+    if (moment.edges) drawEdges(pen, moment, look);
+    drawAgents(pen, moment, look);
+    if (moment.chosenLandmark !== undefined && moment.chosenLandmark !== null) {
+      disc(pen.context, moment.landmarks[moment.chosenLandmark], COVERED + 5 * pen.pixel);
       pen.context.strokeStyle = look.ink;
       pen.context.lineWidth = 2 * pen.pixel;
       pen.context.stroke();
     }
   }
 
-  /** Where on the arena a pointer is, in world coordinates. */
+  /** Where on the canvas a pointer is, in world coordinates. */
   function toWorld(canvas, event) {
     const box = canvas.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * 2 - 1;

@@ -1,16 +1,16 @@
-//! Many small fronts on one sheet: a panel per team size, or per layout and team size.
+//! Many small fronts in one figure: a panel per team size, or per layout and team size.
 
-use super::{
+use super::reproduction::display_name;
+use crate::report::{
     axis::Frame,
     markers::Marker,
     picture::{
-        AMBER, Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place, SKY,
+        AMBER, Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, SKY,
     },
     render::text_width,
-    reproduction::{display_name, n_pairs},
-    series::{Mark, Series, collision_axis, coverage_axis, draw_series},
+    series::{Mark, Series, cost_axis, draw_series, objective_axis},
 };
-use cgcmarl::evaluation::Estimate;
+use cgcmarl::{environment::Better, evaluation::Estimate};
 use cgcmarl_paper::{
     reproduction::{Results, Spread, Team},
     tables,
@@ -39,8 +39,9 @@ pub(crate) fn pareto(results: &Results) -> Option<Picture> {
     let teams: Vec<&Team> = results.teams.iter().filter(|team| team.layout == "random").collect();
     let title = "Coverage against collisions on random layouts";
     let n_columns = teams.len().min(2);
-    sheet(title, &teams, n_columns, (400.0, 270.0), |team| {
-        format!("N = {} agents ({} pairs)", team.n_agents, n_pairs(team.n_agents))
+    figure(title, &teams, n_columns, (400.0, 270.0), |team| {
+        let n = team.n_agents;
+        format!("N = {n} agents ({} pairs)", n * (n - 1) / 2)
     })
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn scenarios(results: &Results) -> Option<Picture> {
     let order = ["spread_uniform", "line", "clustered_pair"];
     teams.sort_by_key(|team| (team.n_agents, order.iter().position(|name| *name == team.layout)));
     let title = "Coverage against collisions on fixed layouts, trained on random ones";
-    sheet(title, &teams, 3.min(teams.len()), (290.0, 210.0), |team| {
+    figure(title, &teams, 3.min(teams.len()), (290.0, 210.0), |team| {
         format!("N = {}, {}", team.n_agents, team.layout)
     })
 }
@@ -66,7 +67,7 @@ fn seeds_of(teams: &[&Team]) -> String {
     }
 }
 
-fn sheet(
+fn figure(
     title: &str,
     teams: &[&Team],
     n_columns: usize,
@@ -104,8 +105,8 @@ fn sheet(
 
 fn panel(picture: &mut Picture, bounds: (f64, f64, f64, f64), title: &str, series: &[Series]) {
     let all: Vec<&Series> = series.iter().collect();
-    let horizontal = collision_axis(&all, None, bounds.2, bounds.0);
-    let vertical = coverage_axis(&all, bounds.3, bounds.1);
+    let horizontal = cost_axis(&all, None, Better::Lower, (bounds.0, bounds.2));
+    let vertical = objective_axis(&all, Better::Higher, [0.0, 100.0], (bounds.3, bounds.1));
     Frame {
         bounds,
         horizontal: &horizontal,
@@ -116,11 +117,8 @@ fn panel(picture: &mut Picture, bounds: (f64, f64, f64, f64), title: &str, serie
     .draw(picture);
     let at = (bounds.0, bounds.1 - 12.0);
     picture.text(at, title, Font::new(12.0, BLACK).bold(), Anchor::Start);
-    let place = |mark: &Mark| -> Place {
-        (horizontal.place(mark.collisions.mean), vertical.place(100.0 * mark.coverage.mean))
-    };
     for one in series {
-        draw_series(picture, one, &horizontal, &vertical, &place);
+        draw_series(picture, one, &horizontal, &vertical);
     }
 }
 
@@ -132,8 +130,8 @@ fn series(team: &Team) -> Vec<Series> {
     }
     if let Some(random) = team.random {
         let mark = Mark {
-            coverage: Estimate::exact(random.coverage),
-            collisions: Estimate::exact(random.collisions),
+            vertical: Estimate::exact(100.0 * random.coverage),
+            horizontal: Estimate::exact(random.collisions),
             marker: Marker::Cross,
             colour: GREY,
             label: None,
@@ -145,8 +143,8 @@ fn series(team: &Team) -> Vec<Series> {
         let points = team.points.iter().filter(|point| point.algorithm == algorithm);
         let marks: Vec<Mark> = points
             .map(|point| Mark {
-                coverage: estimate(&point.coverage),
-                collisions: estimate(&point.collisions),
+                vertical: estimate(&point.coverage, 100.0),
+                horizontal: estimate(&point.collisions, 1.0),
                 marker: if is_ours && !point.pareto { Marker::Square } else { marker },
                 colour,
                 label: None,
@@ -160,15 +158,15 @@ fn series(team: &Team) -> Vec<Series> {
     all
 }
 
-fn estimate(spread: &Spread) -> Estimate {
-    Estimate { mean: spread.mean, low: spread.low, high: spread.high }
+fn estimate(spread: &Spread, scale: f64) -> Estimate {
+    Estimate { mean: scale * spread.mean, low: scale * spread.low, high: scale * spread.high }
 }
 
 fn printed(n_agents: usize) -> Option<Series> {
     let marks: Vec<Mark> = tables::cg_cmarl(n_agents)
         .map(|point| Mark {
-            coverage: Estimate::exact(point.coverage.0 / 100.0),
-            collisions: Estimate::exact(point.collisions.0),
+            vertical: Estimate::exact(point.coverage.0),
+            horizontal: Estimate::exact(point.collisions.0),
             marker: Marker::Ring,
             colour: GREY,
             label: None,

@@ -25,7 +25,7 @@ impl From<String> for Cell {
 
 /// A table; the first column groups the rows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sheet {
+pub(crate) struct ExportTable {
     /// Name of its files, and its LaTeX label.
     pub(crate) name: &'static str,
     /// What it shows.
@@ -36,7 +36,7 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-impl Sheet {
+impl ExportTable {
     /// For a page.
     pub(crate) fn to_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
@@ -155,11 +155,11 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn sheet() -> Sheet {
-        Sheet {
+    fn sample() -> ExportTable {
+        ExportTable {
             name: "sample",
-            caption: "Collisions and coverage".into(),
-            head: ["N", "Param.", "Coverage (%)", "Pareto"].map(String::from).to_vec(),
+            caption: "Gains and costs".into(),
+            head: ["N", "Param.", "Gain (%)", "Pareto"].map(String::from).to_vec(),
             rows: vec![
                 vec!["3".into(), "λ=0.05".into(), Cell::Spread(46.58, 6.01, 2), "★".into()],
                 vec!["3".into(), "λ=0.1".into(), "–".into(), "".into()],
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_reads_well_in_three_forms() {
-        let sheet = sheet();
+    fn a_table_reads_well_in_three_forms() {
+        let table = sample();
         insta::assert_snapshot!(format!(
             "{}\n{}\n{}",
-            sheet.to_markdown(),
-            sheet.to_csv(),
-            sheet.to_latex()
+            table.to_markdown(),
+            table.to_csv(),
+            table.to_latex()
         ));
     }
 }

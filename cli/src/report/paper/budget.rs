@@ -1,6 +1,6 @@
 //! The error budget of a trained model as a table.
 
-use super::table::aligned;
+use crate::report::table::aligned;
 use cgcmarl_paper::theory::{CoordinationLoss, ErrorBudget};
 use std::fmt::Write as _;
 

@@ -1,11 +1,12 @@
 //! The report of a reproduction as one HTML file: figures and tables, nothing else to fetch.
 
-use super::{panels, reproduction::sheets, sheet::Sheet};
+use super::{panels, reproduction::tables};
+use crate::report::export_table::ExportTable;
 use cgcmarl_paper::reproduction::Results;
 use std::fmt::Write as _;
 
-const PAGE: &str = include_str!("../../../viewer/comparison.html");
-const STYLE: &str = include_str!("../../../viewer/style.css");
+const PAGE: &str = include_str!("../../../../viewer/comparison.html");
+const STYLE: &str = include_str!("../../../../viewer/style.css");
 
 /// The page of a reproduction.
 pub(crate) fn comparison_page(results: &Results) -> anyhow::Result<String> {
@@ -16,8 +17,8 @@ pub(crate) fn comparison_page(results: &Results) -> anyhow::Result<String> {
         let Some(picture) = picture else { continue };
         body += &card(title, &format!("<figure class=\"paper\">{}</figure>", picture.to_svg()?));
     }
-    for sheet in sheets(results) {
-        body += &card(sheet.name, &table(&sheet));
+    for table in tables(results) {
+        body += &card(table.name, &html_table(&table));
     }
     Ok(PAGE.replace("{{style}}", STYLE).replace("{{body}}", &body))
 }
@@ -26,14 +27,14 @@ fn card(title: &str, content: &str) -> String {
     format!("<section class=\"card long\">\n<h2>{}</h2>\n{content}\n</section>\n", escaped(title))
 }
 
-fn table(sheet: &Sheet) -> String {
-    let mut html = format!("<p class=\"note\">{}</p>\n", escaped(&sheet.caption));
+fn html_table(table: &ExportTable) -> String {
+    let mut html = format!("<p class=\"note\">{}</p>\n", escaped(&table.caption));
     html += "<div class=\"scroll\"><table>\n<thead><tr>";
-    for name in &sheet.head {
+    for name in &table.head {
         let _ = write!(html, "<th scope=\"col\">{}</th>", escaped(name));
     }
     html += "</tr></thead>\n<tbody>\n";
-    for row in sheet.texts() {
+    for row in table.texts() {
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
         let _ = writeln!(html, "<tr><td>{}</td></tr>", cells.join("</td><td>"));
     }
@@ -51,13 +52,13 @@ mod tests {
 
     #[test]
     fn a_table_shows_every_cell_and_no_markup_of_its_own() {
-        let sheet = Sheet {
+        let sample = ExportTable {
             name: "methods",
             caption: "a < b".into(),
             head: vec!["N".into(), "<b>".into()],
-            rows: vec![vec!["3".into(), super::super::sheet::Cell::Spread(0.5, 0.25, 2)]],
+            rows: vec![vec!["3".into(), crate::report::export_table::Cell::Spread(0.5, 0.25, 2)]],
         };
-        let html = table(&sheet);
+        let html = html_table(&sample);
         assert!(html.contains("a &lt; b") && html.contains("&lt;b&gt;"), "{html}");
         assert!(html.contains("<tr><td>3</td><td>0.50 ± 0.25</td></tr>"), "{html}");
     }

@@ -1,9 +1,10 @@
 //! Several trainings at once: workers take jobs from a list, one board shows how far all are.
 
+use super::output::cores;
 use crate::progress::Progress;
 use anyhow::Context;
-use cgcmarl::experiment::{Watch, on_threads};
-use cgcmarl_paper::reproduction::{Job, JobEnd, Plan, run_job, run_reference};
+use cgcmarl::run::{Watch, on_threads};
+use cgcmarl_paper::reproduction::{Job, JobEnd, Plan, is_done, run_job, run_reference};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ use std::{
 };
 
 /// Who works on what.
-pub(crate) struct Crew<'a> {
+pub(crate) struct JobRunner<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) folder: &'a Path,
     pub(crate) n_workers: usize,
@@ -23,7 +24,7 @@ pub(crate) struct Crew<'a> {
 }
 
 /// How the work ended.
-pub(crate) struct Shift {
+pub(crate) struct JobsEnd {
     /// It was asked to stop; everything is saved.
     pub(crate) stopped: bool,
     /// Jobs that failed, in words.
@@ -52,12 +53,12 @@ impl Board {
     }
 }
 
-impl Crew<'_> {
+impl JobRunner<'_> {
     /// Does every job, or as many as there is time for until Ctrl-C.
-    pub(crate) fn work(&self) -> anyhow::Result<Shift> {
+    pub(crate) fn run(&self) -> anyhow::Result<JobsEnd> {
         let jobs = self.plan.jobs();
         let stop = listen()?;
-        let is_trained = |job: &Job| job.place(self.folder).join(files::MODEL).exists();
+        let is_trained = |job: &Job| is_done(self.plan, job, self.folder);
         let done: Vec<u64> =
             jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
         let total = jobs.iter().map(|job| self.weight(job)).sum();
@@ -82,7 +83,7 @@ impl Crew<'_> {
             let reference = run_reference(self.plan, *n_agents, self.folder);
             failures.extend(reference.err().map(|error| error.to_string()));
         }
-        Ok(Shift { stopped, failures })
+        Ok(JobsEnd { stopped, failures })
     }
 
     /// Steps of a job, larger teams counting for more: what a step costs grows with the team.
@@ -91,13 +92,13 @@ impl Crew<'_> {
     }
 
     fn worker(&self, jobs: &[Job], next: &AtomicUsize, board: &Mutex<Board>, stop: &AtomicBool) {
-        let n_threads = super::output::threads(None).div_ceil(self.n_workers);
+        let n_threads = cores().div_ceil(self.n_workers);
         while !stop.load(Ordering::SeqCst) {
             let index = next.fetch_add(1, Ordering::SeqCst);
             let Some(job) = jobs.get(index) else { return };
-            let mut seat = Seat { index, job, board, stop, weight: job.n_agents as u64 };
+            let mut watch = JobWatch { index, job, board, stop, weight: job.n_agents as u64 };
             lock(board).active.insert(index, job.name());
-            let end = on_threads(n_threads, || run_job(self.plan, job, self.folder, &mut seat));
+            let end = on_threads(n_threads, || run_job(self.plan, job, self.folder, &mut watch));
             let mut board = lock(board);
             board.active.remove(&index);
             match end.and_then(|end| end) {
@@ -132,7 +133,7 @@ fn listen() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// One job as its worker watches it.
-struct Seat<'a> {
+struct JobWatch<'a> {
     index: usize,
     job: &'a Job,
     board: &'a Mutex<Board>,
@@ -140,7 +141,7 @@ struct Seat<'a> {
     weight: u64,
 }
 
-impl Watch for Seat<'_> {
+impl Watch for JobWatch<'_> {
     fn round(&mut self, steps: u64, line: Option<&Value>) {
         // The board is for people: a look at every line of metrics is enough.
         if line.is_none() {

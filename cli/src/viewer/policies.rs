@@ -1,21 +1,24 @@
-//! The policies a page can watch, kept ready for the worlds it asks for.
+//! The policy pool: what a page can watch, kept ready for its next step.
 
 use super::{
     answer::Refusal,
     follow::{Followed, Reading, team_of},
-    message::{Measure, Seat, Start, Step, World},
+    message::{Measure, Side, Start, Step, World},
+    work::Turn,
 };
 use crate::playback::Playback;
-use axum::http::StatusCode;
 use cgcmarl::environment::spread_options::SimpleSpreadOptions;
 use serde_json::{Value, json};
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError, TryLockError},
+    sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 /// Policies that wait for their next step.
 const MOST_WAITING: usize = 12;
+/// How long a measurement goes on before it answers with the episodes it has.
+const ENOUGH: Duration = Duration::from_millis(250);
 
 /// Who plays beside the run.
 enum Companion {
@@ -26,23 +29,22 @@ enum Companion {
 
 /// Which policy in which world.
 #[derive(Clone, Debug, PartialEq)]
-struct Role {
-    seat: Seat,
+struct Key {
+    side: Side,
     model_version: u64,
     agents: usize,
     layout: String,
     contact: bool,
 }
 
-/// Everyone who can play.
-pub(crate) struct Cast {
+/// Every policy that can be watched.
+pub(crate) struct PolicyPool {
     run: Followed,
     companion: Companion,
-    waiting: Mutex<Vec<(Role, Playback)>>,
-    measuring: Mutex<()>,
+    waiting: Mutex<Vec<(Key, Playback)>>,
 }
 
-impl Cast {
+impl PolicyPool {
     /// The run, and who plays beside it: another run, or `oracle`.
     pub(crate) fn new(run: &Path, compare: Option<&str>) -> anyhow::Result<Self> {
         let companion = match compare {
@@ -50,12 +52,7 @@ impl Cast {
             Some("oracle") => Companion::Oracle,
             Some(path) => Companion::Run(Followed::open(Path::new(path))?),
         };
-        Ok(Self {
-            run: Followed::open(run)?,
-            companion,
-            waiting: Mutex::default(),
-            measuring: Mutex::default(),
-        })
+        Ok(Self { run: Followed::open(run)?, companion, waiting: Mutex::default() })
     }
 
     /// Looks for newer checkpoints, curves and fronts.
@@ -93,39 +90,38 @@ impl Cast {
 
     /// A start state.
     pub(crate) fn start(&self, message: &Start) -> Result<Value, Refusal> {
-        let (role, mut playback) = self.take(Seat::Run, &message.world)?;
+        let (key, mut playback) = self.take(Side::Run, &message.world)?;
         playback.reset(self.start_seed(), message.episode);
         let answer = json!({ "situation": playback.situation(), "radius": playback.radius() });
-        self.give_back(role, playback);
+        self.give_back(key, playback);
         Ok(answer)
     }
 
     /// One step.
     pub(crate) fn step(&self, message: &Step) -> Result<Value, Refusal> {
-        let (role, mut playback) = self.take(message.policy, &message.world)?;
+        let (key, mut playback) = self.take(message.policy, &message.world)?;
         playback.place(&message.situation);
         let report = playback.step(message.multiplier);
-        self.give_back(role, playback);
+        self.give_back(key, playback);
         serde_json::to_value(report).map_err(|_| Refusal::ours())
     }
 
-    /// A few episodes from the start states of every sweep; one measurement at a time.
-    pub(crate) fn measure(&self, message: &Measure) -> Result<Value, Refusal> {
-        let _turn = match self.measuring.try_lock() {
-            Ok(turn) => turn,
-            Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                let text = "another measurement is running; try again";
-                return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, text.into()));
-            }
-        };
-        let (role, mut playback) = self.take(message.policy, &message.world)?;
-        let episodes = message.first..message.first + message.episodes as u64;
+    /// Episodes from the start states of every sweep: as many as were asked for, or as time allows, at
+    /// least one. Nobody waits for a measurement in vain: it ends when its client has left.
+    pub(crate) fn measure(&self, message: &Measure, turn: &mut Turn) -> Result<Value, Refusal> {
+        let (key, mut playback) = self.take(message.policy, &message.world)?;
         let start_seed = self.start_seed();
-        let scores: Vec<[f64; 2]> = episodes
-            .map(|episode| playback.score(start_seed, episode, message.multiplier).into())
-            .collect();
-        self.give_back(role, playback);
+        let mut scores: Vec<[f64; 2]> = vec![];
+        for episode in message.first..message.first + message.episodes as u64 {
+            let mut goes_on = || turn.goes_on();
+            let score = playback.score(start_seed, episode, message.multiplier, &mut goes_on);
+            let Some((coverage, collisions)) = score else { break };
+            scores.push([coverage, collisions]);
+            if turn.lasted() > ENOUGH {
+                break;
+            }
+        }
+        self.give_back(key, playback);
         Ok(json!({ "episodes": scores }))
     }
 
@@ -134,24 +130,24 @@ impl Cast {
     }
 
     /// A policy in the world asked for: one that waits, or a new one.
-    fn take(&self, seat: Seat, world: &World) -> Result<(Role, Playback), Refusal> {
-        let (reading, oracle) = match (seat, &self.companion) {
-            (Seat::Run, _) => (self.run.reading(), false),
-            (Seat::Compare, Companion::Oracle) => (self.run.reading(), true),
-            (Seat::Compare, Companion::Run(other)) => (other.reading(), false),
-            (Seat::Compare, Companion::Nobody) => {
+    fn take(&self, side: Side, world: &World) -> Result<(Key, Playback), Refusal> {
+        let (reading, oracle) = match (side, &self.companion) {
+            (Side::Run, _) => (self.run.reading(), false),
+            (Side::Compare, Companion::Oracle) => (self.run.reading(), true),
+            (Side::Compare, Companion::Run(other)) => (other.reading(), false),
+            (Side::Compare, Companion::Nobody) => {
                 return Err(Refusal::bad("no second policy: start with `--compare RUN|oracle`"));
             }
         };
-        let role = Role {
-            seat,
+        let key = Key {
+            side,
             model_version: reading.model_version,
             agents: world.agents,
             layout: world.layout.clone(),
             contact: world.contact,
         };
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = waiting.iter().position(|(other, _)| *other == role) {
+        if let Some(index) = waiting.iter().position(|(other, _)| *other == key) {
             return Ok(waiting.remove(index));
         }
         drop(waiting);
@@ -161,13 +157,13 @@ impl Cast {
         } else {
             Playback::trained(&reading.model, &options)
         };
-        playback.map(|playback| (role, playback)).map_err(|error| Refusal::bad(error.to_string()))
+        playback.map(|playback| (key, playback)).map_err(|error| Refusal::bad(error.to_string()))
     }
 
     /// Keeps a policy for its next step; the one that waited longest goes.
-    fn give_back(&self, role: Role, playback: Playback) {
+    fn give_back(&self, key: Key, playback: Playback) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.push((role, playback));
+        waiting.push((key, playback));
         if waiting.len() > MOST_WAITING {
             waiting.remove(0);
         }

@@ -1,0 +1,44 @@
+//! Under which conditions a trained model plays, where they are not those of its training.
+
+use super::output::overrides;
+use anyhow::ensure;
+use cgcmarl::{Config, Error};
+use clap::Args;
+
+/// Changes of a run's configuration.
+#[derive(Debug, Args)]
+pub(crate) struct Conditions {
+    /// Settings to change, such as `horizon=50` `acting.solver=max_sum`
+    settings: Vec<String>,
+    /// Team size, for agents=N [default: the run's]
+    #[arg(long, value_name = "N")]
+    agents: Option<usize>,
+    /// Short for layout=NAME, where the task has that option [default: the run's]
+    #[arg(long, value_name = "NAME")]
+    layout: Option<String>,
+}
+
+impl Conditions {
+    /// Whether everything is as it was in training.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.settings.is_empty() && self.agents.is_none() && self.layout.is_none()
+    }
+
+    /// The configuration under these conditions.
+    pub(crate) fn apply(&self, config: &Config) -> anyhow::Result<Config> {
+        let mut changes = overrides(&self.settings)?;
+        let options = config.scenario()?.info()?.options;
+        let flags = [
+            ("agents", self.agents.map(|agents| agents.to_string())),
+            ("layout", self.layout.clone()),
+        ];
+        for (option, value) in flags {
+            let Some(value) = value else { continue };
+            let is_known = options.iter().any(|known| known.key == option);
+            let reason = format!("the task {} has no such option", config.task);
+            ensure!(is_known, Error::setting(&format!("--{option}"), value, reason));
+            changes.push((format!("environment.{option}"), value));
+        }
+        Ok(config.with(&changes)?)
+    }
+}

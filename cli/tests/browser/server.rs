@@ -1,0 +1,199 @@
+//! The live page's server: who may ask, who is in a hurry, who has left, and what it costs.
+
+use super::{View, trained};
+use serde_json::{Value, json};
+use std::{
+    fmt::Write as _,
+    fs,
+    io::Read,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread::{scope, sleep},
+    time::{Duration, Instant},
+};
+
+fn post(path: &str, body: &Value) -> String {
+    let body = body.to_string();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn measure(agents: usize, episodes: usize) -> String {
+    let world = json!({"agents": agents, "layout": "random", "contact": false});
+    let message = json!({"world": world, "multiplier": 1, "first": 0, "episodes": episodes});
+    post("/api/measure", &message)
+}
+
+#[test]
+fn the_server_keeps_strangers_out() {
+    let view = View::start(trained(), &[]);
+    let (status, page) = view.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n");
+    assert_eq!(status, 200);
+    assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
+    let ask = |more: &str| {
+        view.ask(&format!("GET /api/run HTTP/1.1\r\nHost: HOST\r\n{more}Connection: close\r\n\r\n"))
+    };
+    let (_, answer) = ask("");
+    let tag = answer.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    assert_eq!(ask(&format!("If-None-Match: {tag}\r\n")).0, 304);
+    for (request, expected) in [
+        ("GET /../Cargo.toml HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 404),
+        ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 405),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 403),
+        (
+            "GET /api/run HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n",
+            403,
+        ),
+        (
+            "POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+            415,
+        ),
+        ("POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999\r\n\r\n", 413),
+        (
+            "POST /api/step HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+            400,
+        ),
+    ] {
+        let (status, answer) = view.ask(request);
+        assert_eq!(status, expected, "{request}{answer}");
+        assert!(answer.contains("\"error\":"), "{answer}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_cleanly() {
+    let mut view = View::start(trained(), &[]);
+    let pid = view.process.id().to_string();
+    // Neither a silent client nor one that waits for long work holds up the end.
+    let _silent = view.send("GET / HT");
+    let _waiting = view.send(&measure(30, 25));
+    sleep(Duration::from_millis(300));
+    let start = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(view.process.wait().unwrap().success());
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// A number of a process after a name, as Linux tells it.
+#[cfg(target_os = "linux")]
+fn told_of(view: &View, file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/{file}", view.process.id())).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Nanoseconds that a process has computed.
+#[cfg(target_os = "linux")]
+fn computed(view: &View) -> Duration {
+    let folder = format!("/proc/{}/task", view.process.id());
+    let tasks = fs::read_dir(folder).unwrap();
+    let of_task = |task: fs::DirEntry| -> Option<u64> {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    Duration::from_nanos(tasks.flatten().filter_map(of_task).sum())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_measurement_ends_when_its_client_leaves() {
+    let view = View::start(trained(), &[]);
+    let waiting = view.send(&measure(30, 25));
+    let start = Instant::now();
+    while computed(&view) < Duration::from_millis(200) {
+        assert!(start.elapsed() < Duration::from_secs(20), "it never began");
+        sleep(Duration::from_millis(10));
+    }
+    drop(waiting);
+    // The largest team decides once within this, on a busy machine too.
+    sleep(Duration::from_secs(1));
+    let before = computed(&view);
+    sleep(Duration::from_secs(1));
+    let more = computed(&view).saturating_sub(before);
+    assert!(more < Duration::from_millis(100), "computed {more:?} more for nobody");
+}
+
+#[test]
+fn a_measurement_answers_soon_with_the_episodes_it_has() {
+    let view = View::start(trained(), &[]);
+    let (status, answer) = view.ask(&measure(3, 2));
+    assert_eq!(status, 200);
+    let episodes = |answer: &str| {
+        let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        body["episodes"].as_array().unwrap().len()
+    };
+    assert_eq!(episodes(&answer), 2);
+    let (status, answer) = view.ask(&measure(30, 25));
+    assert_eq!(status, 200);
+    assert!((1..25).contains(&episodes(&answer)), "{answer}");
+}
+
+#[test]
+fn sixty_busy_pages_leave_room_for_one_more() {
+    let view = View::start(trained(), &[]);
+    let stop = AtomicBool::new(false);
+    scope(|scope| {
+        for _ in 0..60 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::SeqCst) {
+                    let mut waiting = view.send(&measure(30, 25));
+                    waiting.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+                    // Until the answer ends, or nobody asks any more.
+                    while waiting.read(&mut [0; 1024]).is_err() && !stop.load(Ordering::SeqCst) {}
+                }
+            });
+        }
+        sleep(Duration::from_secs(1));
+        let world = json!({"agents": 3, "layout": "random", "contact": false});
+        let asked = [
+            ("GET /api/run HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n".to_owned(), 10),
+            (post("/api/start", &json!({"world": world, "episode": 0})), 10),
+            // The largest team takes a second over an episode; sixty-one of them would take a minute.
+            (measure(3, 2), 30),
+        ];
+        let answers = asked.map(|(request, most)| {
+            let start = Instant::now();
+            (view.ask(&request).0, start.elapsed(), Duration::from_secs(most))
+        });
+        stop.store(true, Ordering::SeqCst);
+        for (status, took, most) in answers {
+            assert!(status == 200 && took < most, "{answers:?}");
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_run_costs_no_more_memory_than_a_short_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["config.toml", "manifest.json", "model.safetensors", "front.json"] {
+        fs::copy(trained().join(file), folder.path().join(file)).unwrap();
+    }
+    let memory = || {
+        let view = View::start(folder.path(), &[]);
+        let ask = "GET /api/run HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n";
+        let (status, answer) = view.ask(ask);
+        assert_eq!(status, 200);
+        (told_of(&view, "status", "VmHWM:") / 1024, answer)
+    };
+    let (short, _) = memory();
+    let mut text = String::new();
+    for step in 0..100_000 {
+        let number = 0.123_456_789_012_345_6 + f64::from(step);
+        let _ = write!(text, "{{\"step\":{step},\"coverage\":{number},\"coverage_0.15\":{number}");
+        let _ = write!(text, ",\"collisions_per_step\":{number},\"collision_floor\":{number}");
+        let _ = writeln!(
+            text,
+            ",\"loss_primary\":{number},\"loss_collision\":{number},\"noise\":{number}}}"
+        );
+    }
+    fs::write(folder.path().join("metrics.jsonl"), &text).unwrap();
+    let (long, answer) = memory();
+    assert!(answer.contains("coverage_0.15") && answer.len() < 200_000, "{}", answer.len());
+    let file = text.len() >> 20;
+    assert!(long < short + 8, "{file} MB of metrics: {short} MB became {long} MB");
+}

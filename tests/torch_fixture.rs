@@ -7,7 +7,7 @@ use cgcmarl::{
         TwoHead, polyak,
     },
     coordination::SolverOptions,
-    environment::{Constraint, Spec, TEAM_RETURN, View},
+    environment::{Constraint, Spec, View},
     graph::CoordinationGraph,
     nn::{Adam, AdamOptions},
     replay::{Replay, Row, RowShape},
@@ -55,26 +55,8 @@ struct Pair(Spec);
 impl Pair {
     fn new(inputs: usize, n_actions: usize) -> Self {
         Self(Spec {
-            task: "fixture".into(),
-            agents: Spec::team(2, n_actions),
-            action_grid: None,
-            metrics: Vec::new(),
-            objective: TEAM_RETURN.into(),
-            constraints: vec![Constraint {
-                name: "cost".into(),
-                unit: "cost".into(),
-                metric: "cost_cost".into(),
-                most: f64::INFINITY,
-                unavoidable: None,
-            }],
-            reward_label: None,
-            terminates: true,
-            state_width: inputs,
-            agent_width: inputs,
-            region_width: inputs,
-            region_size: 2,
-            max_regions: 1,
-            horizon: 1,
+            constraints: vec![Constraint::new("cost", "cost")],
+            ..Spec::new("fixture", 2, n_actions, 1).rows(inputs, inputs, inputs)
         })
     }
 }

@@ -3,9 +3,7 @@
 //! Each region has a payoff table and one cost table per constraint, row-major over its members (the
 //! last member's action runs fastest). The state is the share of the episode that has passed.
 
-use super::{
-    Constraint, Drawing, Ending, Environment, Outcome, Spec, TEAM_RETURN, View, check_snapshot,
-};
+use super::{Constraint, Drawing, Ending, Environment, Outcome, Spec, View, check_snapshot};
 use crate::{
     error::{Error, Result},
     graph::CoordinationGraph,
@@ -64,28 +62,13 @@ impl MatrixGame {
             }
         }
         let n = graph.n_agents();
-        let constraint = |index: usize| Constraint {
-            name: format!("cost_{index}"),
-            unit: "cost".into(),
-            metric: format!("cost_cost_{index}"),
-            most: f64::INFINITY,
-            unavoidable: None,
-        };
+        let constraint = |index: usize| Constraint::new(&format!("cost_{index}"), "cost");
         let spec = Spec {
-            task: "matrix_game".into(),
-            agents: Spec::team(n, n_actions),
-            action_grid: None,
-            metrics: Vec::new(),
-            objective: TEAM_RETURN.into(),
             constraints: (0..n_constraints).map(constraint).collect(),
-            reward_label: None,
             terminates: true,
-            state_width: 1,
-            agent_width: 1 + n,
-            region_width: 1 + region_size * n,
             region_size,
             max_regions: graph.n_regions(),
-            horizon,
+            ..Spec::new("matrix_game", n, n_actions, horizon).rows(1, 1 + n, 1 + region_size * n)
         };
         Ok(Self { view: MatrixView { spec, graph }, tables, steps: 0 })
     }

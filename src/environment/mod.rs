@@ -9,6 +9,7 @@
 mod check;
 mod drawing;
 pub mod matrix_game;
+mod outcome;
 mod registry;
 pub mod simple_spread;
 mod spec;
@@ -17,10 +18,11 @@ mod task;
 
 pub use check::{check, check_environment};
 pub use drawing::{Drawing, Role, Shape};
+pub use outcome::{Ending, Outcome};
 pub use registry::{register, tasks};
 pub use spec::TEAM_RETURN;
 pub use spec::{AgentSpec, Better, Constraint, Metric, Reduce, Spec};
-pub use task::{OptionInfo, Reference, Scenario, Task, TaskInfo};
+pub use task::{OptionInfo, Reference, Rule, Scenario, Task, TaskInfo};
 pub(crate) use task::{from_table, to_table};
 
 use crate::{
@@ -29,48 +31,26 @@ use crate::{
     rng::Rng,
 };
 
-/// Whether the episode goes on, and whether the next value may be bootstrapped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ending {
-    /// The episode goes on.
-    #[default]
-    Running,
-    /// Time limit: the episode stops, the future still has value.
-    Truncated,
-    /// A true end: the future has no value.
-    Terminal,
-}
-
-/// The consequences of one joint action; its buffers are reused from step to step.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// The shared task reward.
-    pub team_reward: f32,
-    /// What each agent is paid in a benchmark of its own kind (the baselines' reward).
-    pub agent_rewards: Vec<f32>,
-    /// Primary reward of each region, in the order of the graph in force when the action was chosen.
-    pub region_rewards: Vec<f32>,
-    /// What the step cost the team, one number per constraint; never negative.
-    pub team_costs: Vec<f32>,
-    /// What each region pays: row = region, column = constraint; never negative, and the column of a
-    /// constraint adds up to what the team pays.
-    pub region_costs: Vec<f32>,
-    /// What each agent pays: row = agent, column = constraint; never negative.
-    pub agent_costs: Vec<f32>,
-    /// The step's value of every metric of the task's own, in the order of [`Spec::metrics`].
-    pub metrics: Vec<f64>,
-    /// Whether the episode goes on.
-    pub ending: Ending,
-}
-
 /// What is visible of a state: pure functions, shared by acting, learning and reporting.
 pub trait View: Send + Sync {
     /// Sizes, measures and names, fixed for the life of the environment.
     fn spec(&self) -> &Spec;
     /// The coordination graph in this state; does nothing where the graph is fixed and already there.
-    fn graph(&self, state: &[f32], graph: &mut CoordinationGraph);
-    /// Writes what a region sees, its members in the order given.
-    fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]);
+    /// All pairs unless the task says otherwise.
+    fn graph(&self, _state: &[f32], graph: &mut CoordinationGraph) {
+        let n_agents = self.spec().n_agents();
+        if graph.n_agents() != n_agents {
+            *graph = CoordinationGraph::complete(n_agents);
+        }
+    }
+    /// Writes what a region sees, its members in the order given; what each of them sees, one after the
+    /// other, unless the task says otherwise.
+    fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {
+        row.fill(0.0);
+        for (cells, &agent) in row.chunks_exact_mut(self.spec().agent_width).zip(members) {
+            self.agent_row(state, agent, cells);
+        }
+    }
     /// Writes the rows of all regions of a state, one at each multiple of `stride`; a region whose
     /// `swapped` is true has its members in reverse order. `swapped` may be shorter than the list.
     fn region_rows(
@@ -87,8 +67,10 @@ pub trait View: Send + Sync {
             in_order(members, swap, |members| self.region_row(state, members, &mut row[..width]));
         }
     }
-    /// Writes what one agent sees.
-    fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]);
+    /// Writes what one agent sees; the whole state unless the task says otherwise.
+    fn agent_row(&self, state: &[f32], _agent: usize, row: &mut [f32]) {
+        row.copy_from_slice(state);
+    }
     /// Tells which actions an agent may take in this state; `allowed` has one entry for each of its
     /// actions, all true before the call, and at least one must stay so.
     fn action_mask(&self, _state: &[f32], _agent: usize, _allowed: &mut [bool]) {}
@@ -114,8 +96,13 @@ pub trait Environment: Send + Sync {
     fn write_state(&self, state: &mut [f32]);
     /// Plays one joint action; whatever happens by chance is drawn from `rng`.
     fn step(&mut self, action: &[usize], rng: &mut Rng, outcome: &mut Outcome);
-    /// Everything about the present moment, in full precision: what [`Self::restore`] goes on from.
-    fn snapshot(&self) -> Vec<f64>;
+    /// Everything about the present moment, in full precision: what [`Self::restore`] goes on from;
+    /// the state itself unless there is more.
+    fn snapshot(&self) -> Vec<f64> {
+        let mut state = vec![0.0; self.view().spec().state_width];
+        self.write_state(&mut state);
+        state.into_iter().map(f64::from).collect()
+    }
     /// Goes on from a snapshot; refuses numbers that are none.
     fn restore(&mut self, snapshot: &[f64]) -> Result<()>;
     /// How the present moment looks.

@@ -92,6 +92,38 @@ pub struct Constraint {
     pub unavoidable: Option<String>,
 }
 
+impl Constraint {
+    /// A constraint on what it costs (the mean per agent and step), of which an agent can pay any
+    /// amount.
+    pub fn new(name: &str, unit: &str) -> Self {
+        Self {
+            name: name.into(),
+            unit: unit.into(),
+            metric: cost_metric(name),
+            most: f64::INFINITY,
+            unavoidable: None,
+        }
+    }
+
+    /// The same constraint, limits on which are in the unit of a metric of the task's own.
+    #[must_use]
+    pub fn limits(self, metric: &str) -> Self {
+        Self { metric: metric.into(), ..self }
+    }
+
+    /// The same constraint, of which an agent pays at most this at one step.
+    #[must_use]
+    pub fn at_most(self, most: f64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// The same constraint, whose unavoidable part a metric tells.
+    #[must_use]
+    pub fn unavoidable(self, metric: &str) -> Self {
+        Self { unavoidable: Some(metric.into()), ..self }
+    }
+}
+
 /// What a learner must know of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSpec {
@@ -136,6 +168,41 @@ pub struct Spec {
 pub const TEAM_RETURN: &str = "team_return";
 
 impl Spec {
+    /// Agents of one kind that coordinate in pairs, without anything that is measured or paid for;
+    /// the widths are left to set.
+    ///
+    /// ```
+    /// # use cgcmarl::environment::{Constraint, Spec};
+    /// let constraints = vec![Constraint::new("noise", "decibels")];
+    /// let spec = Spec { constraints, ..Spec::new("choir", 4, 3, 20).rows(8, 8, 4) };
+    /// assert_eq!((spec.n_agents(), spec.n_actions(), spec.max_regions), (4, 3, 6));
+    /// assert_eq!(spec.axes(), ["team_return", "cost_noise"]);
+    /// ```
+    pub fn new(task: &str, n_agents: usize, n_actions: usize, horizon: usize) -> Self {
+        Self {
+            task: task.into(),
+            agents: Self::team(n_agents, n_actions),
+            action_grid: None,
+            metrics: Vec::new(),
+            objective: TEAM_RETURN.into(),
+            constraints: Vec::new(),
+            reward_label: None,
+            terminates: false,
+            state_width: 0,
+            agent_width: 0,
+            region_width: 0,
+            region_size: 2,
+            max_regions: n_agents * n_agents.saturating_sub(1) / 2,
+            horizon,
+        }
+    }
+
+    /// The same environment whose state, agent and region rows have these widths.
+    #[must_use]
+    pub fn rows(self, state_width: usize, agent_width: usize, region_width: usize) -> Self {
+        Self { state_width, agent_width, region_width, ..self }
+    }
+
     /// Team size.
     pub fn n_agents(&self) -> usize {
         self.agents.len()
@@ -175,7 +242,7 @@ impl Spec {
         ));
         all.extend(self.constraints.iter().map(|constraint| {
             let unit = format!("{} per agent and step", constraint.unit);
-            let name = format!("cost_{}", constraint.name);
+            let name = cost_metric(&constraint.name);
             Metric::new(&name, &unit, Reduce::Mean, Better::Lower, [0.0, constraint.most])
         }));
         all
@@ -186,6 +253,11 @@ impl Spec {
         let limited = self.constraints.iter().map(|constraint| constraint.metric.clone());
         std::iter::once(self.objective.clone()).chain(limited).collect()
     }
+}
+
+/// The metric that tells what a constraint costs.
+fn cost_metric(constraint: &str) -> String {
+    format!("cost_{constraint}")
 }
 
 fn unbounded() -> f64 {

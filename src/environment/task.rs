@@ -1,7 +1,10 @@
 //! A task: what is special about one kind of environment, as the rest of the program meets it.
 
-use super::{Environment, Policy, Spec, registry};
-use crate::error::{Error, Result};
+use super::{Batch, Environment, Policy, Spec, View, registry};
+use crate::{
+    error::{Error, Result},
+    graph::JointAction,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -55,6 +58,33 @@ pub struct Reference {
     pub name: String,
     /// What it does.
     pub policy: Box<dyn Policy>,
+}
+
+/// How a rule acts: it writes the joint action of a state.
+pub type Rule = fn(&dyn View, &[f32], &mut JointAction);
+
+impl Reference {
+    /// A policy that follows a rule.
+    pub fn rule(name: &str, rule: Rule) -> Self {
+        Self { name: name.into(), policy: Box::new(RulePolicy(rule)) }
+    }
+}
+
+/// Acts by a rule.
+struct RulePolicy(Rule);
+
+impl Policy for RulePolicy {
+    fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
+        let states = (0..batch.len()).map(|index| batch.state(index));
+        actions
+            .iter_mut()
+            .zip(states)
+            .for_each(|(action, state)| (self.0)(batch.view, state, action));
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(Self(self.0))
+    }
 }
 
 /// A task whose options are a table, so that one list holds all of them.

@@ -97,35 +97,20 @@ struct LineView {
 fn spec(fault: Fault, agents: usize) -> Spec {
     let rate = |name: &str| Metric::new(name, "", Reduce::Mean, Better::Lower, [0.0, 9.0]);
     let end = Metric::new("right", "", Reduce::Last, Better::Higher, [0.0, 1.0]);
-    let constraint = |name: &str, metric: &str, most| Constraint {
-        name: name.into(),
-        unit: name.into(),
-        metric: metric.into(),
-        most,
-        unavoidable: None,
-    };
+    let agent = |i| AgentSpec { n_actions: if i == 0 { 300 } else { 3 } };
     let mut spec = Spec {
-        task: "line".into(),
-        agents: (0..agents)
-            .map(|i| AgentSpec { n_actions: if i == 0 { 300 } else { 3 } })
-            .collect(),
-        action_grid: None,
+        agents: (0..agents).map(agent).collect(),
         metrics: vec![end, rate("met"), rate("floor")],
         objective: "right".into(),
         constraints: vec![
-            constraint("meeting", "met", f64::INFINITY),
-            constraint("moving", "cost_moving", 1.0),
+            Constraint::new("meeting", "meetings").limits("met").unavoidable("floor"),
+            Constraint::new("moving", "moves").at_most(1.0),
         ],
-        reward_label: None,
         terminates: true,
-        state_width: agents,
-        agent_width: 2,
-        region_width: 3,
         region_size: 3,
         max_regions: 2,
-        horizon: HORIZON,
+        ..Spec::new("line", 0, 0, HORIZON).rows(agents, 2, 3)
     };
-    spec.constraints[0].unavoidable = Some("floor".into());
     match fault {
         Fault::NoActions => spec.agents[1].n_actions = 0,
         Fault::NoHorizon => spec.horizon = 0,

@@ -1,13 +1,9 @@
 //! `report`: one HTML file about a run or a reproduction, to send and to print.
 
 use super::output::{self, print, remark};
-use crate::report::{comparison, page};
+use crate::report::{page, paper::comparison};
 use anyhow::Context;
-use cgcmarl::{
-    checkpoint::atomic,
-    evaluation::Front,
-    experiment::{Model, on_threads},
-};
+use cgcmarl::{Model, checkpoint::atomic, evaluation::Front, run::on_threads};
 use cgcmarl_paper::reproduction::Results;
 use clap::Args;
 use std::{
@@ -17,7 +13,7 @@ use std::{
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl report models/simple_spread_3
+  cgcmarl report RUN
   cgcmarl report RUN --out team.html
   cgcmarl report reproduction                 the figures and tables of `reproduce`";
 
@@ -38,7 +34,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         comparison::comparison_page(&results)?
     } else {
         let model = Model::open(&args.run)?;
-        let front = on_threads(output::threads(None), || front(&model))??;
+        let front = on_threads(output::threads(None)?, || front(&model))??;
         page::run_page(&model, &front)?
     };
     atomic::write(&args.out, html.as_bytes()).with_context(|| args.out.display().to_string())?;
@@ -59,9 +55,8 @@ fn comparison(folder: &Path) -> anyhow::Result<Option<Results>> {
 /// The run's front; one that was not swept yet is swept for the page.
 fn front(model: &Model) -> anyhow::Result<Front> {
     if model.run.file("front.json").exists() {
-        return Ok(model.run.front()?);
+        return Ok(model.front()?);
     }
     remark("this run was not swept yet: sweeping for the report");
-    let config = &model.config;
-    Ok(model.sweep(&config.environment, &config.evaluation, &mut |_| {})?)
+    Ok(model.sweep(&model.scenario()?, &model.config.evaluation, &mut |_| {})?)
 }

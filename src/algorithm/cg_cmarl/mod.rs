@@ -6,6 +6,8 @@ mod head;
 mod network;
 mod options;
 mod policy;
+#[cfg(test)]
+mod reference;
 mod region_views;
 mod sampling;
 mod targets;

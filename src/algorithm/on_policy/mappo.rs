@@ -199,7 +199,7 @@ pub struct Mappo {
     cost_critics: Vec<Critic>,
     multipliers: Multipliers,
     penalties: Penalties,
-    rollout: Rollout,
+    pub(super) rollout: Rollout,
     full: bool,
     places: Vec<usize>,
     rows: Vec<f32>,
@@ -264,7 +264,7 @@ impl Mappo {
     }
 
     /// Raises or lowers the multipliers, then learns from a whole round at their price.
-    fn learn(&mut self, view: &dyn View) {
+    pub(super) fn learn(&mut self, view: &dyn View) {
         self.rollout.close(view, &mut self.rows, &mut self.places);
         for (j, cost) in self.losses.costs.iter_mut().enumerate() {
             *cost = self.rollout.mean_cost(j, &self.places);

@@ -4,6 +4,8 @@ mod approximator;
 mod critic;
 mod mappo;
 mod ppo;
+#[cfg(test)]
+mod reference;
 mod rollout;
 mod softmax_policy;
 

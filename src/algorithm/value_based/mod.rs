@@ -9,6 +9,8 @@ pub mod iql;
 mod joint_batch;
 mod pair_network;
 pub mod qmix;
+#[cfg(test)]
+mod reference;
 mod reward_scale;
 mod row_network;
 pub mod vdn;
@@ -299,10 +301,16 @@ impl QLearner {
     }
 
     fn learn(&mut self, view: &dyn View) {
-        let QLearningOptions { gamma, lr, lr_final_share, batch_size, .. } = self.learning;
+        let QLearningOptions { gamma, batch_size, .. } = self.learning;
         let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
         let draw = (batch_size, n_symmetries, gamma);
         self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
+        self.descend(view);
+    }
+
+    /// One step against the loss of the batch, and the other networks after it.
+    fn descend(&mut self, view: &dyn View) {
+        let QLearningOptions { lr, lr_final_share, .. } = self.learning;
         if self.learning.standardise_rewards {
             self.reward_scale.standardise(&mut self.batch.rewards, self.keeps_mean);
         }

@@ -216,6 +216,6 @@ fn both_train_and_play_from_a_configuration() {
     }
     smoke("algorithm=mappo physics=mpe2");
     let (_, line) =
-        smoke("algorithm=mappo_lag constraints=[\"collision\",\"energy\"] cost_limit=[0.5,1.0]");
+        smoke("algorithm=mappo_lag constraints=[\"collision\",\"energy\"] cost_limit=[0.5,0.1]");
     assert!(line["multiplier_energy"].as_f64().unwrap() > 0.0, "{line}");
 }

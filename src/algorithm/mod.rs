@@ -9,6 +9,8 @@ mod counters;
 mod memory;
 pub mod on_policy;
 mod penalty;
+#[cfg(test)]
+mod reference;
 mod registry;
 mod state_tables;
 pub mod value_based;

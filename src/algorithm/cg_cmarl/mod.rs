@@ -1,20 +1,25 @@
 //! CG-CMARL: one network for all regions, coordinated action, multipliers set by the user afterwards.
 
 mod actor;
+mod algorithm;
 mod exploration;
 mod head;
 mod network;
 mod options;
 mod policy;
+#[cfg(test)]
+mod reference;
 mod region_views;
 mod sampling;
 mod targets;
 mod td;
 #[cfg(test)]
 mod tests;
+mod tied_pair;
 mod transitions;
 
 pub use actor::{ActingContext, Actor};
+pub(super) use algorithm::CgCmarlAlgorithm;
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
 pub use network::{NetworkOptions, TwoHead, TwoHeadWorkspace};
@@ -30,7 +35,7 @@ pub use targets::{
 pub use td::{ErrorKind, NextAction, TdInputs, TdRule, TdShard};
 
 use super::{
-    Algorithm, Learner, Need, Start, TrainedModel,
+    Learner, Start,
     action_masks::ActionMasks,
     counters::{due, load_counters, load_rng},
     weights::{load_weights, save_weights},
@@ -52,61 +57,6 @@ use policy::choose_in_shards;
 use rayon::prelude::*;
 use sampling::Sampler;
 use std::sync::Arc;
-use toml::{Table, toml};
-
-/// The algorithm as the registry knows it.
-pub(super) struct CgCmarlAlgorithm;
-
-impl Algorithm for CgCmarlAlgorithm {
-    type Options = CgCmarlOptions;
-
-    fn name(&self) -> &'static str {
-        "cg_cmarl"
-    }
-
-    fn presets(&self) -> &'static [&'static str] {
-        &["two_head", "paper"]
-    }
-
-    fn recipe(&self, _n_agents: usize) -> Table {
-        toml! {
-            [cg_cmarl.coordination]
-            solver = "max_sum"
-            tolerance = 1e-3
-        }
-    }
-
-    fn preset(&self, preset: &str) -> Table {
-        match preset {
-            "two_head" => toml! { cg_cmarl.network.multiplier_input = false },
-            "paper" => options::to_the_letter(),
-            _ => Table::new(),
-        }
-    }
-
-    fn memory(&self, options: &CgCmarlOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
-        options::memory(options, spec, n_environments)
-    }
-
-    fn learner(&self, options: &CgCmarlOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(CgCmarl::new(options, start)?))
-    }
-
-    fn model(
-        &self,
-        options: &CgCmarlOptions,
-        view: &dyn View,
-        weights: &Checkpoint<'_>,
-    ) -> Result<Box<dyn TrainedModel>> {
-        Ok(Box::new(CgCmarlModel::load(options, view, weights)?))
-    }
-
-    fn continued(&self, options: &CgCmarlOptions, steps: u64) -> Option<CgCmarlOptions> {
-        let exploration = options.exploration.after(steps);
-        let random_actions = options.random_actions.after(steps);
-        Some(CgCmarlOptions { exploration, random_actions, ..options.clone() })
-    }
-}
 
 /// The learner.
 pub struct CgCmarl {

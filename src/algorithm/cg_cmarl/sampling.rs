@@ -88,3 +88,63 @@ impl Sampler {
         n_regions
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::cg_cmarl::tests::{nearest, standing},
+        environment::Environment,
+        replay::{Row, RowShape},
+        rng::{Purpose, Streams},
+    };
+
+    fn sampled(
+        rule: (NextAction, ErrorKind),
+        batch_size: usize,
+        states: &[Vec<f32>],
+    ) -> (usize, Sampler) {
+        let spread = nearest();
+        let mut options = CgCmarlOptions::default();
+        (options.learning.next_action, options.learning.error) = rule;
+        options.learning.batch_size = batch_size;
+        let shape = RowShape { state: states[0].len(), agents: 4, actions: 5, outcome: 1 };
+        let mut replay = Replay::new(shape, states.len());
+        for state in states {
+            replay.push(Row {
+                state,
+                next_state: state,
+                actions: &[0; 4],
+                outcome: &[0.0],
+                terminal: false,
+            });
+        }
+        let mut sampler = Sampler::new(&options, 4);
+        let mut rng = Streams::new(2).rng(Purpose::Replay, 0);
+        let n_regions = sampler.draw(spread.view(), &replay, &mut rng);
+        (n_regions, sampler)
+    }
+
+    #[test]
+    fn every_region_that_is_there_is_sampled_equally_often() {
+        let states = [standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]])];
+        let (n_regions, sampler) =
+            sampled((NextAction::Regional, ErrorKind::Regional), 3000, &states);
+        assert_eq!(n_regions, 3000);
+        let mut counts = [0_usize; 3];
+        sampler.samples.iter().for_each(|sample| counts[sample.region.unwrap()] += 1);
+        assert!(counts.iter().all(|count| count.abs_diff(1000) < 120), "{counts:?}");
+    }
+
+    #[test]
+    fn a_batch_counts_the_regions_that_are_there() {
+        let states = [
+            standing([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0], [1.1, 0.0]]),
+            standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]]),
+        ];
+        let (n_regions, sampler) = sampled((NextAction::Coupled, ErrorKind::Summed), 100, &states);
+        let counted: Vec<usize> = sampler.samples.iter().map(|sample| 2 + sample.row).collect();
+        assert_eq!(n_regions, counted.iter().sum::<usize>());
+        assert!(n_regions >= 100 && n_regions - counted[counted.len() - 1] < 100, "{counted:?}");
+    }
+}

@@ -3,7 +3,6 @@
 
 use super::{
     head::{ABSENT, write_actions},
-    sampling::Sampler,
     *,
 };
 use crate::{
@@ -28,7 +27,7 @@ const RULES: [(NextAction, ErrorKind); 4] = [
 ];
 
 /// Four agents on a line of pairs that depends on where they stand.
-fn nearest() -> SimpleSpread {
+pub(super) fn nearest() -> SimpleSpread {
     let graph = GraphOptions { topology: Topology::KNearest, k: 1, ..GraphOptions::default() };
     let actions = Some(ActionSet::Discrete);
     let options =
@@ -37,7 +36,7 @@ fn nearest() -> SimpleSpread {
 }
 
 /// A state in which the agents stand at these places.
-fn standing(places: [[f32; 2]; 4]) -> Vec<f32> {
+pub(super) fn standing(places: [[f32; 2]; 4]) -> Vec<f32> {
     let rest = (0..16).map(|i| (i as f32 * 0.7).sin() * 0.3);
     places.into_iter().flatten().chain(rest).collect()
 }
@@ -326,54 +325,6 @@ fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
         }
         assert_eq!(action, case.next_joint(NextAction::Coupled, &[0.0], &[]), "{head:?}");
     }
-}
-
-fn sampled(
-    rule: (NextAction, ErrorKind),
-    batch_size: usize,
-    states: &[Vec<f32>],
-) -> (usize, Sampler) {
-    let spread = nearest();
-    let mut options = CgCmarlOptions::default();
-    (options.learning.next_action, options.learning.error) = rule;
-    options.learning.batch_size = batch_size;
-    let shape = RowShape { state: states[0].len(), agents: 4, actions: 5, outcome: 1 };
-    let mut replay = Replay::new(shape, states.len());
-    for state in states {
-        replay.push(Row {
-            state,
-            next_state: state,
-            actions: &[0; 4],
-            outcome: &[0.0],
-            terminal: false,
-        });
-    }
-    let mut sampler = Sampler::new(&options, 4);
-    let mut rng = Streams::new(2).rng(Purpose::Replay, 0);
-    let n_regions = sampler.draw(spread.view(), &replay, &mut rng);
-    (n_regions, sampler)
-}
-
-#[test]
-fn every_region_that_is_there_is_sampled_equally_often() {
-    let states = [standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]])];
-    let (n_regions, sampler) = sampled(RULES[0], 3000, &states);
-    assert_eq!(n_regions, 3000);
-    let mut counts = [0_usize; 3];
-    sampler.samples.iter().for_each(|sample| counts[sample.region.unwrap()] += 1);
-    assert!(counts.iter().all(|count| count.abs_diff(1000) < 120), "{counts:?}");
-}
-
-#[test]
-fn a_batch_counts_the_regions_that_are_there() {
-    let states = [
-        standing([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0], [1.1, 0.0]]),
-        standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]]),
-    ];
-    let (n_regions, sampler) = sampled(RULES[3], 100, &states);
-    let counted: Vec<usize> = sampler.samples.iter().map(|sample| 2 + sample.row).collect();
-    assert_eq!(n_regions, counted.iter().sum::<usize>());
-    assert!(n_regions >= 100 && n_regions - counted[counted.len() - 1] < 100, "{counted:?}");
 }
 
 /// Options with which small games are learned in little time.

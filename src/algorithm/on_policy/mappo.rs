@@ -10,179 +10,22 @@
 
 use super::{
     critic::Critic,
+    lagrangian::{LagrangianOptions, limits},
     ppo::{PpoOptions, diverged, normalise, shuffle},
     rollout::Rollout,
-    softmax_policy::{GreedyPolicy, SoftmaxPolicy},
+    softmax_policy::SoftmaxPolicy,
 };
 use crate::{
-    algorithm::{
-        Algorithm, Learner, Need, Start, TrainedModel, agent_row_width,
-        cg_cmarl::wrong_length,
-        counters::load_counters,
-        memory,
-        penalty::{Penalties, trade_off_label},
-    },
+    algorithm::{Learner, Start, counters::load_counters, penalty::Penalties},
     checkpoint::Checkpoint,
-    environment::{Batch, Policy, Spec, View},
+    environment::{Batch, View},
     episode::{Controller, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
-    multipliers::{Multipliers, per_constraint},
+    multipliers::Multipliers,
     rng::{Purpose, Rng, Streams},
 };
 use serde::{Deserialize, Serialize};
-use toml::{Table, toml};
-
-/// MAPPO as the registry knows it.
-pub(in crate::algorithm) struct MappoAlgorithm;
-
-/// MAPPO-Lagrangian as the registry knows it.
-pub(in crate::algorithm) struct MappoLagAlgorithm;
-
-/// Episodes that are played between updates, for their gradient to be worth a step.
-fn rounds() -> Table {
-    toml! { training.environments = 32 }
-}
-
-impl Algorithm for MappoAlgorithm {
-    type Options = PpoOptions;
-
-    fn name(&self) -> &'static str {
-        "mappo"
-    }
-
-    fn recipe(&self, _n_agents: usize) -> Table {
-        rounds()
-    }
-
-    fn memory(&self, options: &PpoOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
-        memory(options, spec, n_environments, 0)
-    }
-
-    fn learner(&self, options: &PpoOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Mappo::new(options, None, start)?))
-    }
-
-    fn model(
-        &self,
-        options: &PpoOptions,
-        view: &dyn View,
-        weights: &Checkpoint<'_>,
-    ) -> Result<Box<dyn TrainedModel>> {
-        let label = trade_off_label(&options.penalty, view.spec());
-        let policy = GreedyPolicy::load(options, view.spec(), weights)?;
-        Ok(Box::new(MappoModel { policy, label }))
-    }
-}
-
-impl Algorithm for MappoLagAlgorithm {
-    type Options = MappoLagOptions;
-
-    fn name(&self) -> &'static str {
-        "mappo_lag"
-    }
-
-    fn recipe(&self, _n_agents: usize) -> Table {
-        rounds()
-    }
-
-    fn memory(&self, options: &MappoLagOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
-        memory(&options.ppo, spec, n_environments, spec.n_constraints())
-    }
-
-    fn learner(&self, options: &MappoLagOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Mappo::new(&options.ppo, Some(&options.lagrangian), start)?))
-    }
-
-    fn model(
-        &self,
-        options: &MappoLagOptions,
-        view: &dyn View,
-        weights: &Checkpoint<'_>,
-    ) -> Result<Box<dyn TrainedModel>> {
-        let limits: Vec<_> = options.lagrangian.cost_limit.iter().map(f32::to_string).collect();
-        let label = format!("cost_limit={}", limits.join(","));
-        let policy = GreedyPolicy::load(&options.ppo, view.spec(), weights)?;
-        Ok(Box::new(MappoModel { policy, label }))
-    }
-}
-
-/// What a learner will ask of the machine, by the setting that causes it.
-fn memory(options: &PpoOptions, spec: &Spec, n_environments: usize, n_limits: usize) -> Vec<Need> {
-    let seen = agent_row_width(spec, options.identity) as f64;
-    let actor = memory::widths(seen, &options.hidden, spec.n_actions() as f64);
-    let critic = memory::widths(seen + spec.state_width as f64, &options.hidden, 1.0);
-    let parameters =
-        memory::parameters(&actor) + (1.0 + n_limits as f64) * memory::parameters(&critic);
-    let trajectories = n_environments as f64 * spec.n_agents() as f64;
-    let step = 2.0 * critic[0] + memory::row(&actor) + memory::row(&critic) + n_limits as f64;
-    vec![
-        Need::parameters("hidden", parameters),
-        Need::numbers("environments", trajectories * spec.horizon as f64 * step),
-    ]
-}
-
-/// What was trained: the actor.
-struct MappoModel {
-    policy: GreedyPolicy,
-    label: String,
-}
-
-impl TrainedModel for MappoModel {
-    fn label(&self) -> String {
-        self.label.clone()
-    }
-
-    fn policy(&self, _multipliers: &[f32]) -> Box<dyn Policy> {
-        self.policy.boxed_clone()
-    }
-}
-
-/// The options of MAPPO-Lagrangian.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MappoLagOptions {
-    /// What costs may be.
-    #[serde(flatten)]
-    pub lagrangian: LagrangianOptions,
-    /// What it shares with MAPPO.
-    pub ppo: PpoOptions,
-}
-
-/// How the price of costs is learned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LagrangianOptions {
-    /// Mean cost per step that an agent may pay, one entry per constraint (or one for all).
-    pub cost_limit: Vec<f32>,
-    /// Step of the dual ascent after each round, per unit of violation over an episode.
-    pub lambda_lr: f32,
-    /// Multipliers never exceed this.
-    pub lagrangian_upper_bound: f32,
-}
-
-impl Default for LagrangianOptions {
-    fn default() -> Self {
-        Self { cost_limit: vec![0.02], lambda_lr: 0.01, lagrangian_upper_bound: 20.0 }
-    }
-}
-
-impl LagrangianOptions {
-    fn validate(&self) -> Result<()> {
-        let usable = |value: f32| value >= 0.0 && value.is_finite();
-        let values = [
-            ("lambda_lr", self.lambda_lr),
-            ("lagrangian_upper_bound", self.lagrangian_upper_bound),
-        ];
-        let limits = self.cost_limit.iter().map(|&limit| ("cost_limit", limit));
-        match values.into_iter().chain(limits).find(|(_, value)| !usable(*value)) {
-            Some((key, value)) => {
-                Err(Error::setting(key, value, "must be a finite number, not negative"))
-            }
-            None => Ok(()),
-        }
-    }
-}
 
 /// The learner.
 pub struct Mappo {
@@ -199,7 +42,7 @@ pub struct Mappo {
     cost_critics: Vec<Critic>,
     multipliers: Multipliers,
     penalties: Penalties,
-    rollout: Rollout,
+    pub(super) rollout: Rollout,
     full: bool,
     places: Vec<usize>,
     rows: Vec<f32>,
@@ -264,7 +107,7 @@ impl Mappo {
     }
 
     /// Raises or lowers the multipliers, then learns from a whole round at their price.
-    fn learn(&mut self, view: &dyn View) {
+    pub(super) fn learn(&mut self, view: &dyn View) {
         self.rollout.close(view, &mut self.rows, &mut self.places);
         for (j, cost) in self.losses.costs.iter_mut().enumerate() {
             *cost = self.rollout.mean_cost(j, &self.places);
@@ -312,12 +155,6 @@ impl Mappo {
         weigh(&mut self.advantages, &costs, multipliers.values());
         normalise(&mut self.advantages, places);
     }
-}
-
-fn limits(options: &LagrangianOptions, spec: &Spec) -> Result<Vec<f32>> {
-    options.validate()?;
-    per_constraint(&options.cost_limit, spec.n_constraints())
-        .ok_or_else(|| wrong_length("cost_limit", &options.cost_limit, spec))
 }
 
 /// Advantages at a price: (A − Σ λA_c) / (1 + Σ λ).
@@ -424,12 +261,5 @@ mod tests {
         let mut advantages = [2.0, -1.0];
         weigh(&mut advantages, &[&[1.0, 0.0], &[0.0, 4.0]], &[2.0, 1.0]);
         assert_eq!(advantages, [0.0, -1.25]);
-    }
-
-    #[test]
-    fn a_negative_limit_is_refused_by_name() {
-        let options = LagrangianOptions { cost_limit: vec![-0.5], ..LagrangianOptions::default() };
-        let error = options.validate().unwrap_err().to_string();
-        assert!(error.contains("`cost_limit`: -0.5"), "{error}");
     }
 }

@@ -7,14 +7,20 @@ mod checks;
 pub mod dcg;
 pub mod iql;
 mod joint_batch;
+mod model;
+mod options;
 mod pair_network;
 pub mod qmix;
+#[cfg(test)]
+mod reference;
 mod reward_scale;
 mod row_network;
 pub mod vdn;
 
 pub use agent_network::{AgentNetwork, AgentNetworkOptions};
 pub use joint_batch::JointBatch;
+pub use model::QModel;
+pub use options::QLearningOptions;
 
 use super::{
     Algorithm, Learner, Need, Start, TrainedModel,
@@ -28,114 +34,19 @@ use super::{
 };
 use crate::{
     checkpoint::Checkpoint,
-    environment::{Batch, Policy, Spec, View},
+    environment::{Batch, Spec, View},
     episode::{Controller, Summary, Transition},
-    error::{Error, Result, count, positive, within},
+    error::{Error, Result},
     graph::JointAction,
-    nn::{Adam, AdamOptions, Gradient, Layout},
+    nn::{Adam, Gradient, Layout},
     replay::Replay,
     rng::{Purpose, Rng},
     schedule::Linear,
 };
+use options::{usual_exploration, usual_recipe};
 use reward_scale::RewardScale;
-use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
-use toml::{Table, Value};
-
-/// How a value is learned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct QLearningOptions {
-    /// Discount.
-    pub gamma: f32,
-    /// Adam's learning rate at the start.
-    pub lr: f32,
-    /// Share of it that is left at the end of training; it falls in a straight line.
-    pub lr_final_share: f32,
-    /// Joint transitions per update.
-    pub batch_size: usize,
-    /// Joint transitions held in memory.
-    pub buffer_size: usize,
-    /// Environment steps before the first update.
-    pub learning_starts: u64,
-    /// Environment steps per update.
-    pub steps_per_update: f64,
-    /// Share of the online network that enters the target network at each update.
-    pub polyak_tau: f32,
-    /// Whether rewards are brought to standard deviation 1, and to mean 0 where no episode truly ends.
-    pub standardise_rewards: bool,
-    /// Longer gradients are clipped to this length.
-    pub max_grad_norm: f32,
-    /// Whether a transition is learned from under a symmetry of the task, drawn anew each time.
-    pub symmetries: bool,
-    /// Share of the online network that enters, at each update, the average that is evaluated.
-    pub average_rate: f32,
-    /// What an agent pays for one unit of a constraint's cost, by the constraint's name.
-    pub penalty: BTreeMap<String, f32>,
-    /// Adam's other constants.
-    pub adam: AdamOptions,
-}
-
-impl Default for QLearningOptions {
-    fn default() -> Self {
-        Self {
-            gamma: 0.8,
-            lr: 7e-4,
-            lr_final_share: 0.1,
-            batch_size: 64,
-            buffer_size: 300_000,
-            learning_starts: 1000,
-            steps_per_update: 4.0,
-            polyak_tau: 0.01,
-            standardise_rewards: true,
-            max_grad_norm: 10.0,
-            symmetries: true,
-            average_rate: 0.001,
-            penalty: BTreeMap::new(),
-            adam: AdamOptions::default(),
-        }
-    }
-}
-
-impl QLearningOptions {
-    fn check(&self) -> Result<()> {
-        if !(0.0..1.0).contains(&self.gamma) {
-            return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
-        }
-        positive("lr", self.lr, 10.0)?;
-        within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
-        count("batch_size", self.batch_size as u64, 1..=u64::MAX)?;
-        count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;
-        within("steps_per_update", self.steps_per_update, 0.01..=1e9)?;
-        positive("polyak_tau", self.polyak_tau, 1.0)?;
-        positive("average_rate", self.average_rate, 1.0)?;
-        positive("max_grad_norm", self.max_grad_norm, 1e30)?;
-        self.adam.check()
-    }
-}
-
-/// Batches with about as many rows as CG-CMARL's, agents or (for pairs) pairs, and twice its
-/// updates: what was found to serve them best (docs/baselines-tuning.md).
-fn usual_recipe(algorithm: &str, n_agents: usize, pairs: bool) -> Table {
-    let (batch_size, pairs_batch_size, steps_per_update) = match n_agents {
-        ..=3 => (64, 32, 2.0),
-        4 => (48, 32, 2.0),
-        5..=7 => (40, 16, 2.0),
-        _ => (36, 8, 4.0),
-    };
-    let mut learning = Table::new();
-    let batch_size = if pairs { pairs_batch_size } else { batch_size };
-    learning.insert("batch_size".into(), Value::Integer(batch_size));
-    learning.insert("steps_per_update".into(), Value::Float(steps_per_update));
-    let mut own = Table::new();
-    own.insert("learning".into(), Value::Table(learning));
-    [(algorithm.to_owned(), Value::Table(own))].into_iter().collect()
-}
-
-/// The usual exploration: the share of actions drawn at random, by environment steps.
-pub(super) fn usual_exploration() -> Linear {
-    Linear { start: 1.0, end: 0.05, steps: 100_000 }
-}
+use serde::Serialize;
+use toml::Table;
 
 /// The parameters of one update.
 #[derive(Clone, Copy, Debug)]
@@ -299,10 +210,16 @@ impl QLearner {
     }
 
     fn learn(&mut self, view: &dyn View) {
-        let QLearningOptions { gamma, lr, lr_final_share, batch_size, .. } = self.learning;
+        let QLearningOptions { gamma, batch_size, .. } = self.learning;
         let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
         let draw = (batch_size, n_symmetries, gamma);
         self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
+        self.descend(view);
+    }
+
+    /// One step against the loss of the batch, and the other networks after it.
+    fn descend(&mut self, view: &dyn View) {
+        let QLearningOptions { lr, lr_final_share, .. } = self.learning;
         if self.learning.standardise_rewards {
             self.reward_scale.standardise(&mut self.batch.rewards, self.keeps_mean);
         }
@@ -412,51 +329,5 @@ impl Learner for QLearner {
             return Err(checkpoint.mismatch(&text));
         }
         Ok(())
-    }
-}
-
-/// What such an algorithm trained: the averaged parameters of its value.
-pub struct QModel {
-    policy: QPolicy,
-    label: String,
-}
-
-impl QModel {
-    /// What a checkpoint holds, under the name of its trade-off.
-    pub fn load(
-        value: Box<dyn JointValue>,
-        label: String,
-        weights: &Checkpoint<'_>,
-    ) -> Result<Self> {
-        let mut parameters = vec![0.0; value.layout().len()];
-        load_weights(value.layout(), "averaged", weights, &mut parameters)?;
-        Ok(Self { policy: QPolicy { value, parameters: Arc::new(parameters) }, label })
-    }
-}
-
-impl TrainedModel for QModel {
-    fn label(&self) -> String {
-        self.label.clone()
-    }
-
-    fn policy(&self, _multipliers: &[f32]) -> Box<dyn Policy> {
-        self.policy.boxed_clone()
-    }
-}
-
-/// The trained policy: greedy with the averaged parameters.
-struct QPolicy {
-    value: Box<dyn JointValue>,
-    parameters: Arc<Vec<f32>>,
-}
-
-impl Policy for QPolicy {
-    fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
-        self.value.act(&self.parameters, batch, actions);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        let parameters = Arc::clone(&self.parameters);
-        Box::new(Self { value: self.value.boxed_clone(), parameters })
     }
 }

@@ -1,0 +1,64 @@
+//! CG-CMARL as the registry knows it: its name, presets, recipe, learner and model.
+
+use super::{CgCmarl, CgCmarlModel, CgCmarlOptions, options};
+use crate::{
+    algorithm::{Algorithm, Learner, Need, Start, TrainedModel},
+    checkpoint::Checkpoint,
+    environment::{Spec, View},
+    error::Result,
+};
+use toml::{Table, toml};
+
+/// The algorithm as the registry knows it.
+pub(in crate::algorithm) struct CgCmarlAlgorithm;
+
+impl Algorithm for CgCmarlAlgorithm {
+    type Options = CgCmarlOptions;
+
+    fn name(&self) -> &'static str {
+        "cg_cmarl"
+    }
+
+    fn presets(&self) -> &'static [&'static str] {
+        &["two_head", "paper"]
+    }
+
+    fn recipe(&self, _n_agents: usize) -> Table {
+        toml! {
+            [cg_cmarl.coordination]
+            solver = "max_sum"
+            tolerance = 1e-3
+        }
+    }
+
+    fn preset(&self, preset: &str) -> Table {
+        match preset {
+            "two_head" => toml! { cg_cmarl.network.multiplier_input = false },
+            "paper" => options::to_the_letter(),
+            _ => Table::new(),
+        }
+    }
+
+    fn memory(&self, options: &CgCmarlOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
+        options::memory(options, spec, n_environments)
+    }
+
+    fn learner(&self, options: &CgCmarlOptions, start: Start<'_>) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(CgCmarl::new(options, start)?))
+    }
+
+    fn model(
+        &self,
+        options: &CgCmarlOptions,
+        view: &dyn View,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Box<dyn TrainedModel>> {
+        Ok(Box::new(CgCmarlModel::load(options, view, weights)?))
+    }
+
+    fn continued(&self, options: &CgCmarlOptions, steps: u64) -> Option<CgCmarlOptions> {
+        let exploration = options.exploration.after(steps);
+        let random_actions = options.random_actions.after(steps);
+        Some(CgCmarlOptions { exploration, random_actions, ..options.clone() })
+    }
+}

@@ -81,7 +81,7 @@ impl Outcome {
     pub fn earn(&mut self, graph: &CoordinationGraph, agents: &[usize], reward: f32) {
         self.team_reward += reward;
         self.agent_rewards.iter_mut().for_each(|sum| *sum += reward);
-        share(graph, agents, reward, |region, part| self.region_rewards[region] += part);
+        share(graph, agents, reward, &mut |region, part| self.region_rewards[region] += part);
     }
 
     /// Adds what some agents cost together: the team and each of them pay it, the regions that hold
@@ -98,7 +98,7 @@ impl Outcome {
         for agent in agents {
             self.agent_costs[agent * n_constraints + constraint] += cost;
         }
-        share(graph, agents, cost, |region, part| {
+        share(graph, agents, cost, &mut |region, part| {
             self.region_costs[region * n_constraints + constraint] += part;
         });
     }
@@ -110,7 +110,7 @@ fn share(
     graph: &CoordinationGraph,
     agents: &[usize],
     amount: f32,
-    mut add: impl FnMut(usize, f32),
+    add: &mut dyn FnMut(usize, f32),
 ) {
     let Some((first, rest)) = agents.split_first() else { return };
     let of_all = || {
@@ -126,7 +126,7 @@ fn share(
         return (0..n_regions).for_each(|region| add(region, amount / n_regions as f32));
     }
     let part = amount / agents.len() as f32;
-    agents.iter().for_each(|&agent| share(graph, &[agent], part, &mut add));
+    agents.iter().for_each(|&agent| share(graph, &[agent], part, add));
 }
 
 #[cfg(test)]

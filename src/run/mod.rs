@@ -2,8 +2,8 @@
 
 mod config;
 mod curriculum;
-pub mod limits;
 mod legacy;
+pub mod limits;
 mod model;
 mod played;
 mod session;

@@ -3,7 +3,7 @@
 //! Keeps docs/paper.md true: every function, test and setting it names exists.
 
 use cgcmarl::{environment::simple_spread::SimpleSpreadOptions, run::Config};
-use std::fs;
+use std::{fs, path::Path};
 
 fn page() -> String {
     fs::read_to_string("docs/paper.md").unwrap()
@@ -34,6 +34,56 @@ fn every_function_exists() {
     let missing: Vec<_> =
         named.into_iter().filter(|name| before_definition(name).is_none()).collect();
     assert!(missing.is_empty(), "docs/paper.md names what is not there: {missing:#?}");
+}
+
+/// The source files of a folder without their tests.
+fn sources(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let is_test = |path: &Path| path.ends_with("tests.rs") || path.ends_with("checks.rs");
+    entries
+        .filter(|path| !is_test(path))
+        .flat_map(|path| {
+            if path.is_dir() {
+                return sources(&path);
+            }
+            let source = fs::read_to_string(path).unwrap();
+            vec![source.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned()]
+        })
+        .collect()
+}
+
+/// Whether a source calls a function; its definition and its mention in an import do not count.
+fn calls(source: &str, function: &str) -> bool {
+    let call = format!("{function}(");
+    let mut places = source.match_indices(&call);
+    places.any(|(place, _)| {
+        let before = &source[..place];
+        let is_whole = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        is_whole && !before.ends_with("fn ")
+    })
+}
+
+#[test]
+fn training_calls_every_function_of_an_algorithm() {
+    let page = page();
+    let tables = page.split("## How we read").next().unwrap();
+    let rows = tables.lines().filter(|line| line.starts_with('|') && line.contains(".rs::"));
+    let sources = sources(Path::new("src"));
+    let mut n_named = 0;
+    for row in rows {
+        let function_cell = row.split('|').nth(3).unwrap();
+        for name in quoted(function_cell).filter(|name| name.starts_with("algorithm/")) {
+            let function = name.split_once("::").unwrap().1;
+            let called = sources.iter().any(|source| calls(source, function));
+            assert!(called, "nothing but tests or theory calls {name}");
+            n_named += 1;
+        }
+    }
+    assert!(n_named > 25, "only {n_named} functions of algorithms are named");
+    assert!(
+        !sources.iter().any(|source| calls(source, "two_head_targets")),
+        "the check sees tests"
+    );
 }
 
 #[test]

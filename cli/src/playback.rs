@@ -1,62 +1,50 @@
 //! Episodes watched from inside: what a policy decides at each step, what its regions said, what came of it.
 
+mod controller;
+mod trace;
+
+pub(crate) use controller::reference_names;
+pub(crate) use trace::Trace;
+
 use cgcmarl::{
-    algorithm::CgCmarlPolicy,
-    coordination::{Coordinator, MaxSum, MaxSumOptions},
-    environment::{
-        Environment, Outcome, oracle::Oracle, simple_spread::SimpleSpread,
-        spread_options::SimpleSpreadOptions,
-    },
-    episode::{Player, Scene},
-    experiment::Model,
-    rng::{Purpose, Streams},
+    Model, Result,
+    environment::{Batch, Drawing, Scenario, Spec},
+    episode::Controller,
+    graph::JointAction,
+    rng::Rng,
+    run::{Moment, Played},
 };
-use serde::{Deserialize, Serialize};
+use controller::Chosen;
+use serde::Serialize;
 use std::time::Instant;
 
-/// Who decides.
-enum Controller {
-    /// A trained policy; the second coordinator repeats its messages to show them.
-    Trained(Box<(CgCmarlPolicy, MaxSum)>),
-    /// A trained baseline, with the one trade-off it was trained for.
-    Baseline(Box<dyn Player>),
-    /// The planner that sees all.
-    Oracle(Box<Oracle>),
-}
-
-/// One environment with one policy in it.
+/// One episode with one policy in it.
 pub(crate) struct Playback {
-    environment: SimpleSpread,
-    controller: Controller,
-    state: Vec<f32>,
-    action: Vec<usize>,
-    outcome: Outcome,
+    played: Played,
+    controller: Chosen,
 }
 
-/// Where everything is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Situation {
-    /// Agents.
-    pub(crate) positions: Vec<[f64; 2]>,
-    /// How fast they move.
-    pub(crate) velocities: Vec<[f64; 2]>,
-    /// Landmarks.
-    pub(crate) landmarks: Vec<[f64; 2]>,
+/// A moment: what it goes on from, and how it looks.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Look {
+    /// Everything about it.
+    pub(crate) snapshot: Vec<f64>,
+    /// Its shapes.
+    pub(crate) drawing: Drawing,
 }
 
 /// What one step brought.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct StepReport {
-    /// Where everything is now.
+    /// The moment after it.
     #[serde(flatten)]
-    pub(crate) situation: Situation,
+    pub(crate) look: Look,
     /// The regions and how firmly each spoke.
     pub(crate) edges: Vec<Edge>,
-    /// Pairs closer than two radii.
-    pub(crate) collisions: u32,
-    /// Fraction of landmarks covered within 0.1, 0.15 and 0.2.
-    pub(crate) coverage: [f32; 3],
+    /// The step's value of every reported metric.
+    pub(crate) metrics: Vec<f64>,
+    /// Whether the episode ended with it.
+    pub(crate) over: bool,
     /// Milliseconds from the state to the joint action.
     pub(crate) decision_ms: f64,
 }
@@ -64,223 +52,169 @@ pub(crate) struct StepReport {
 /// A region of the coordination graph at one decision.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Edge {
-    members: Vec<usize>,
-    strength: f32,
-}
-
-/// A whole episode, as a page or a picture replays it.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Trace {
-    /// The multiplier, where the policy has one.
-    pub(crate) multiplier: Option<f32>,
-    /// Number of the start state.
-    pub(crate) episode: u64,
-    /// Landmarks, fixed throughout.
-    pub(crate) landmarks: Vec<[f64; 2]>,
-    /// Agents before the first step and after each.
-    pub(crate) frames: Vec<Vec<[f64; 2]>>,
-    /// Overlapping pairs after each step.
-    pub(crate) collisions: Vec<u32>,
-    /// Coverage within 0.1 at the end.
-    pub(crate) coverage: f32,
+    pub(crate) members: Vec<usize>,
+    pub(crate) strength: f32,
 }
 
 impl Playback {
-    /// A trained model in an environment of its kind.
-    pub(crate) fn trained(
-        model: &Model,
-        options: &SimpleSpreadOptions,
-    ) -> cgcmarl::error::Result<Self> {
-        if !model.has_multipliers() {
-            let mut points = model.operating_points(options, &[])?;
-            let policy = points.remove(0).policy;
-            return Self::new(options, |_| Controller::Baseline(policy));
-        }
-        let learner = model.learner(options)?;
-        let acting = &model.config.cg_cmarl.acting;
-        let messages = MaxSum::new(MaxSumOptions {
-            msg_iterations: acting.msg_iterations,
-            damping: acting.damping,
-            ..MaxSumOptions::default()
-        });
-        let policy = learner.policy(vec![0.0; options.constraints.len()]);
-        Self::new(options, |_| Controller::Trained(Box::new((policy, messages))))
+    /// A trained model in a scenario of its task.
+    pub(crate) fn trained(model: &Model, scenario: &Scenario) -> Result<Self> {
+        Self::new(scenario, Chosen::trained(model, scenario)?)
     }
 
-    /// The oracle in an environment.
-    pub(crate) fn oracle(options: &SimpleSpreadOptions) -> cgcmarl::error::Result<Self> {
-        Self::new(options, |environment| Controller::Oracle(Box::new(Oracle::new(environment))))
+    /// One of the policies that are played beside every front.
+    pub(crate) fn reference(name: &str, scenario: &Scenario) -> Result<Self> {
+        Self::new(scenario, Chosen::reference(name, scenario)?)
     }
 
-    fn new(
-        options: &SimpleSpreadOptions,
-        controller: impl FnOnce(&SimpleSpread) -> Controller,
-    ) -> cgcmarl::error::Result<Self> {
-        let environment = SimpleSpread::new(options)?;
-        let spec = environment.view().spec();
-        Ok(Self {
-            state: vec![0.0; spec.state_width],
-            action: vec![0; spec.n_agents],
-            outcome: Outcome::default(),
-            controller: controller(&environment),
-            environment,
-        })
+    fn new(scenario: &Scenario, controller: Chosen) -> Result<Self> {
+        Ok(Self { played: Played::start(scenario, 0, 0)?, controller })
     }
 
-    /// Moves everything; the episode begins anew.
-    pub(crate) fn place(&mut self, situation: &Situation) {
-        let Situation { positions, velocities, landmarks } = situation;
-        self.environment.place(positions, velocities, landmarks);
+    /// Begins an evaluation episode.
+    pub(crate) fn begin(&mut self, start_seed: u64, episode: u64) {
+        self.played.begin(start_seed, episode);
     }
 
-    /// Draws the start state of an evaluation episode.
-    pub(crate) fn reset(&mut self, start_seed: u64, episode: u64) {
-        self.environment.reset(&mut Streams::new(start_seed).rng(Purpose::Evaluation, episode));
+    /// Goes on from a snapshot; refuses what is none.
+    pub(crate) fn restore(&mut self, snapshot: &[f64], moment: Moment) -> Result<()> {
+        self.played.restore(snapshot, moment)
     }
 
-    /// Where everything is.
-    pub(crate) fn situation(&self) -> Situation {
-        Situation {
-            positions: self.environment.positions().iter().collect(),
-            velocities: self.environment.velocities().iter().collect(),
-            landmarks: self.environment.landmarks().iter().collect(),
-        }
+    /// The present moment.
+    pub(crate) fn look(&self) -> Look {
+        let environment = self.played.environment();
+        Look { snapshot: environment.snapshot(), drawing: environment.draw() }
+    }
+
+    /// Sizes, measures and names.
+    pub(crate) fn spec(&self) -> &Spec {
+        self.played.spec()
     }
 
     /// Decides at a trade-off and plays the decision.
-    pub(crate) fn step(&mut self, multiplier: f32) -> StepReport {
-        let begun = Instant::now();
-        self.decide(multiplier);
-        let decision_ms = milliseconds(begun);
-        let edges = self.edges();
-        self.environment.step(&self.action, &mut self.outcome);
-        let metrics = self.outcome.metrics;
+    pub(crate) fn step(&mut self, multipliers: &[f32]) -> StepReport {
+        let state = self.played.state();
+        let edges = self.controller.edges(self.played.environment().view(), &state, multipliers);
+        let (goes_on, decision_ms) = self.advance(multipliers);
         StepReport {
-            situation: self.situation(),
+            look: self.look(),
             edges,
-            collisions: metrics.collisions,
-            coverage: metrics.coverage,
+            metrics: self.played.outcome().reported(self.spec()),
+            over: !goes_on,
             decision_ms,
         }
     }
 
-    fn decide(&mut self, multiplier: f32) {
-        self.environment.write_state(&mut self.state);
-        match &mut self.controller {
-            Controller::Trained(trained) => {
-                let policy = &mut trained.0;
-                policy.set_multiplier(multiplier);
-                policy.decide(self.environment.view(), &self.state, &mut self.action);
-            }
-            Controller::Baseline(policy) => {
-                let moment = Scene { view: self.environment.view(), states: &self.state };
-                // A trained policy draws nothing.
-                let mut rngs = [Streams::new(0).rng(Purpose::RandomPolicy, 0)];
-                policy.act(moment, &mut rngs, std::slice::from_mut(&mut self.action));
-            }
-            Controller::Oracle(oracle) => oracle.act(&self.state, &mut self.action),
-        }
+    /// Plays one decision; tells whether the episode goes on, and how long the decision took.
+    fn advance(&mut self, multipliers: &[f32]) -> (bool, f64) {
+        self.controller.set_multipliers(multipliers);
+        let mut timed = Timed { controller: &mut self.controller, milliseconds: 0.0 };
+        let goes_on = self.played.step(&mut timed);
+        (goes_on, timed.milliseconds)
     }
 
-    /// What the regions said to the last decision: its tables once more, with the messages kept.
-    fn edges(&mut self) -> Vec<Edge> {
-        let Controller::Trained(trained) = &mut self.controller else { return vec![] };
-        let (policy, messages) = trained.as_mut();
-        let (graph, tables, _) =
-            policy.decide(self.environment.view(), &self.state, &mut self.action);
-        messages.coordinate(graph, tables, &mut Vec::new());
-        let edge =
-            |(region, strength): (&[usize], f32)| Edge { members: region.to_vec(), strength };
-        graph.regions().zip(messages.strengths()).map(edge).collect()
-    }
-
-    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step;
-    /// nothing when `goes_on`, asked before every step, says no.
+    /// Plays one evaluation episode and tells the value of every reported metric; nothing when
+    /// `goes_on`, asked before every step, says no.
     pub(crate) fn score(
         &mut self,
-        start_seed: u64,
-        episode: u64,
-        multiplier: f32,
+        (start_seed, episode): (u64, u64),
+        multipliers: &[f32],
         goes_on: &mut dyn FnMut() -> bool,
-    ) -> Option<(f64, f64)> {
-        self.reset(start_seed, episode);
-        let horizon = self.environment.options().horizon;
-        let mut collisions = 0;
-        for _ in 0..horizon {
+    ) -> Option<Vec<f64>> {
+        self.begin(start_seed, episode);
+        loop {
             if !goes_on() {
                 return None;
             }
-            self.decide(multiplier);
-            self.environment.step(&self.action, &mut self.outcome);
-            collisions += self.outcome.metrics.collisions;
+            if !self.advance(multipliers).0 {
+                return Some(self.played.summary().metrics.clone());
+            }
         }
-        let coverage = f64::from(self.outcome.metrics.coverage[0]);
-        Some((coverage, f64::from(collisions) / horizon as f64))
     }
 
-    /// Radius of an agent.
-    pub(crate) fn radius(&self) -> f64 {
-        self.environment.options().radius.unwrap_or_default()
-    }
-
-    /// Plays one evaluation episode at a trade-off; positions are kept to four decimals.
+    /// Plays one evaluation episode and keeps how it looked.
     pub(crate) fn trace(
         &mut self,
-        start_seed: u64,
-        episode: u64,
-        multiplier: Option<f32>,
+        (start_seed, episode): (u64, u64),
+        multipliers: &[f32],
     ) -> Trace {
-        self.reset(start_seed, episode);
-        let start = self.situation();
-        let horizon = self.environment.options().horizon;
-        let mut trace = Trace {
-            multiplier,
-            episode,
-            landmarks: rounded(&start.landmarks),
-            frames: vec![rounded(&start.positions)],
-            collisions: vec![],
-            coverage: 0.0,
-        };
-        for _ in 0..horizon {
-            let report = self.step(multiplier.unwrap_or_default());
-            trace.frames.push(rounded(&report.situation.positions));
-            trace.collisions.push(report.collisions);
-            trace.coverage = report.coverage[0];
+        self.begin(start_seed, episode);
+        let mut drawings = vec![self.look().drawing];
+        loop {
+            let (goes_on, _) = self.advance(multipliers);
+            drawings.push(self.look().drawing);
+            if !goes_on {
+                let metrics = self.played.summary().metrics.clone();
+                return Trace { episode, drawings, metrics };
+            }
         }
-        trace
     }
 }
 
-fn milliseconds(begun: Instant) -> f64 {
-    (begun.elapsed().as_secs_f64() * 1e5).round() / 100.0
+/// A controller whose decisions are timed.
+struct Timed<'a> {
+    controller: &'a mut Chosen,
+    milliseconds: f64,
 }
 
-fn rounded(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    points.iter().map(|point| point.map(|x| (x * 1e4).round() / 1e4)).collect()
+impl Controller for Timed<'_> {
+    fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
+        let begun = Instant::now();
+        self.controller.act(batch, rngs, actions);
+        self.milliseconds = (begun.elapsed().as_secs_f64() * 1e5).round() / 100.0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_episode_is_the_same_every_time_and_the_oracle_covers() {
-        let options = SimpleSpreadOptions::default();
-        let mut playback = Playback::oracle(&options).unwrap();
-        let trace = playback.trace(1, 0, None);
-        assert_eq!((trace.frames.len(), trace.collisions.len()), (26, 25));
-        assert_eq!(trace.coverage, 1.0);
-        assert_eq!(playback.trace(1, 0, None).frames, trace.frames);
+    fn playback(name: &str) -> Playback {
+        Playback::reference(name, &Scenario::of("simple_spread").unwrap()).unwrap()
     }
 
     #[test]
-    fn a_step_from_a_placed_situation_goes_on_exactly() {
-        let mut playback = Playback::oracle(&SimpleSpreadOptions::default()).unwrap();
-        playback.reset(1, 3);
-        let first = playback.step(0.0);
-        let second = playback.step(0.0);
-        let text = serde_json::to_string(&first.situation).unwrap();
-        playback.place(&serde_json::from_str(&text).unwrap());
-        assert_eq!(playback.step(0.0).situation.positions, second.situation.positions);
+    fn an_episode_is_the_same_every_time_and_the_oracle_covers() {
+        for name in ["oracle", "random"] {
+            let mut playback = playback(name);
+            let trace = playback.trace((1, 0), &[]);
+            assert_eq!(trace.drawings.len(), 26);
+            assert_eq!(playback.trace((1, 0), &[]).drawings, trace.drawings);
+            let score = playback.score((1, 0), &[], &mut || true).unwrap();
+            assert_eq!(score, trace.metrics);
+            assert_eq!(score[0] == 1.0, name == "oracle");
+        }
+    }
+
+    #[test]
+    fn work_that_is_not_wanted_any_more_stops() {
+        let (mut playback, mut left) = (playback("random"), 3);
+        let mut goes_on = || {
+            left -= 1;
+            left > 0
+        };
+        assert!(playback.score((1, 0), &[], &mut goes_on).is_none());
+    }
+
+    #[test]
+    fn a_step_from_a_snapshot_that_was_sent_goes_on_exactly() {
+        let mut playback = playback("oracle");
+        playback.begin(1, 3);
+        let first = playback.step(&[]);
+        let second = playback.step(&[]);
+        let text = serde_json::to_string(&first.look.snapshot).unwrap();
+        let snapshot: Vec<f64> = serde_json::from_str(&text).unwrap();
+        let moment = Moment { start_seed: 1, episode: 3, step: 1 };
+        playback.restore(&snapshot, moment).unwrap();
+        assert_eq!(playback.step(&[]).look.snapshot, second.look.snapshot);
+        assert!(!second.over && second.metrics.len() == playback.spec().reported().len());
+    }
+
+    #[test]
+    fn a_reference_that_is_none_is_refused_with_those_that_are() {
+        let error = Playback::reference("nobody", &Scenario::of("simple_spread").unwrap());
+        let error = error.err().unwrap().to_string();
+        assert!(error.contains("nobody") && error.contains("`oracle`, `random`"), "{error}");
     }
 }

@@ -1,11 +1,16 @@
 //! The contract shared by CG-CMARL and the baselines, the algorithms themselves and their registry.
 
+mod action_masks;
 mod agent_rows;
 pub mod cg_cmarl;
+#[cfg(test)]
+mod checks;
 mod counters;
 mod memory;
 pub mod on_policy;
+mod penalty;
 mod registry;
+mod state_tables;
 pub mod value_based;
 mod weights;
 

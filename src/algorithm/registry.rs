@@ -110,3 +110,66 @@ pub fn find(name: &str) -> Result<&'static dyn AnyAlgorithm> {
     let reason = format!("must be one of {}{nearest}", all.join(", "));
     Err(Error::setting("algorithm", name, reason))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::checks::{Masked, eight, play_rounds},
+        environment::matrix_game::MatrixGame,
+        episode::{Acting, EpisodeStreams},
+        graph::CoordinationGraph,
+        rng::{Purpose, Streams},
+    };
+
+    /// Two steps of three agents that have their own actions, some forbidden in the second step only.
+    fn masked() -> Masked {
+        let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
+        let game = MatrixGame::random(CoordinationGraph::complete(3), 3, 1, 2, &mut rng).unwrap();
+        let forbidden = |state: &[f32], agent| match agent {
+            0 if state[0] > 0.25 => &[0, 2][..],
+            2 => &[1],
+            _ => &[],
+        };
+        Masked::new(game, forbidden).with_counts(&[3, 2, 3])
+    }
+
+    /// The game fails the test at any forbidden action, in training and after it.
+    #[test]
+    fn every_algorithm_keeps_to_what_is_allowed() {
+        for algorithm in ALGORITHMS {
+            let mut options = algorithm.defaults().unwrap();
+            let learning = toml::toml! {
+                learning_starts = 16
+                batch_size = 8
+                buffer_size = 300
+            };
+            if let Some(own) = options.get_mut("learning").and_then(toml::Value::as_table_mut) {
+                own.extend(learning);
+            }
+            if algorithm.name() == "cg_cmarl" {
+                options["network"]["head"] = "free".into();
+                options["random_actions"]["start"] = 0.5.into();
+                options["random_actions"]["end"] = 0.5.into();
+            }
+            let mut environments = eight(masked);
+            let (view, n_environments) = (environments.view(), environments.len());
+            let start = Start { view, n_environments, total_steps: 1, streams: Streams::new(1) };
+            let mut learner = algorithm.learner(&options, start).unwrap();
+            play_rounds(learner.as_mut(), &mut environments, 20);
+            let updates = learner.report().into_iter().find(|(name, _)| name == "updates");
+            assert!(updates.is_some_and(|(_, n)| n > 10.0), "{}", algorithm.name());
+            let mut weights = Checkpoint::new(0, serde_json::Value::Null);
+            learner.save_model(&mut weights);
+            let model = algorithm.model(&options, environments.view(), &weights).unwrap();
+            let streams = EpisodeStreams {
+                streams: Streams::new(3),
+                start: Purpose::Episode,
+                dynamics: Purpose::Dynamics,
+                act: Purpose::Exploration,
+                first: 0,
+            };
+            environments.play(&mut Acting(model.policy(&[0.5]).as_mut()), streams, 8);
+        }
+    }
+}

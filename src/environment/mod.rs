@@ -18,6 +18,7 @@ mod task;
 
 pub use check::{check, check_environment};
 pub use drawing::{Drawing, Role, Shape};
+pub(crate) use outcome::share;
 pub use outcome::{Ending, Outcome};
 pub use registry::{register, tasks};
 pub use spec::TEAM_RETURN;

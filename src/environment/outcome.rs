@@ -106,7 +106,7 @@ impl Outcome {
 
 /// Splits an amount evenly over the regions that hold all of these agents; where none does, evenly
 /// over the agents and the regions of each; an agent in no region leaves its part to all regions.
-fn share(
+pub(crate) fn share(
     graph: &CoordinationGraph,
     agents: &[usize],
     amount: f32,

@@ -18,6 +18,17 @@ pub struct Selection<'a> {
     pub n_values: usize,
 }
 
+impl Selection<'_> {
+    /// Fills up the list of a value that adds up fewer outputs than others.
+    pub const NONE: usize = usize::MAX;
+}
+
+/// The outputs that are there.
+#[inline(always)]
+fn present(outputs: &[usize]) -> impl Iterator<Item = &usize> {
+    outputs.iter().take_while(|output| **output != Selection::NONE)
+}
+
 /// Writes the values of every row, given its features.
 pub fn selected_values(
     (weight, bias): (&[f32], &[f32]),
@@ -65,7 +76,7 @@ impl WithSimd for Values<'_> {
             for (value, outputs) in values.iter_mut().zip(outputs.chunks_exact(n_outputs)) {
                 let mut sums = [simd.splat_f32s(0.0); V];
                 let mut alone = 0.0;
-                for &output in outputs {
+                for &output in present(outputs) {
                     let weight = &self.weight[output * self.width..][..self.width];
                     alone += self.bias[output] + add_dot(simd, &mut sums, weight, h);
                 }
@@ -114,7 +125,7 @@ impl WithSimd for Backward<'_> {
         let rows = rows.zip(outputs.chunks_exact(n_values * n_outputs)).enumerate();
         for (row, (d_values, outputs)) in rows {
             for (&d, outputs) in d_values.iter().zip(outputs.chunks_exact(n_outputs)) {
-                outputs.iter().for_each(|&output| self.d_bias[output] += d);
+                present(outputs).for_each(|&output| self.d_bias[output] += d);
             }
             let (many, one) = (V * S::F32_LANES, S::F32_LANES);
             let mut column = 0;
@@ -148,7 +159,7 @@ impl Backward<'_> {
         let mut sums = [simd.splat_f32s(0.0); V];
         for (&d, outputs) in d_values.iter().zip(outputs.chunks_exact(self.selection.n_outputs)) {
             let d = simd.splat_f32s(d);
-            for &output in outputs {
+            for &output in present(outputs) {
                 let at = output * width + column;
                 let weight = S::as_simd_f32s(&self.weight[at..][..len]).0;
                 let d_weight = S::as_mut_simd_f32s(&mut self.d_weight[at..][..len]).0;
@@ -166,7 +177,7 @@ impl Backward<'_> {
         let at = row * self.width + column;
         let mut sum = 0.0;
         for (&d, outputs) in d_values.iter().zip(outputs.chunks_exact(self.selection.n_outputs)) {
-            for &output in outputs {
+            for &output in present(outputs) {
                 sum += d * self.weight[output * self.width + column];
                 self.d_weight[output * self.width + column] += d * self.features[at];
             }

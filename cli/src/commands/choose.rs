@@ -4,10 +4,7 @@ use super::{
     multiplier::{apply_lists, constraint, promise, refuse_baseline},
     output::{self, OutputFormat, print, remark},
 };
-use crate::report::{
-    measure::{title, value},
-    table,
-};
+use crate::report::{measure::value, table};
 use anyhow::bail;
 use cgcmarl::{
     Error, Model,
@@ -204,10 +201,10 @@ fn candidate_table(
     let objective = measures.metric(&limits.maximise);
     let mut head = vec![String::new()];
     head.extend(table::multiplier_heads(measures));
-    head.extend(objective.map(title));
+    head.extend(objective.map(|metric| metric.name.clone()));
     for (_, metric, unavoidable) in &limited {
-        head.extend([title(metric), "below".into()]);
-        head.extend(unavoidable.map(title));
+        head.extend([metric.name.clone(), "below".into()]);
+        head.extend(unavoidable.map(|metric| metric.name.clone()));
     }
     head.extend(["episodes".into(), String::new()]);
     let mut rows = vec![head];

@@ -19,8 +19,12 @@ A number is confirmed within the stated tolerance: two deviations of the differe
 of both, at least 5 % of the printed number. Beyond it, a better one exceeds the paper and a worse
 one is not confirmed. `cgcmarl reproduce` makes the folder.";
 
-const VERDICTS: [CheckOutcome; 4] =
-    [CheckOutcome::Confirmed, CheckOutcome::Exceeded, CheckOutcome::NotConfirmed, CheckOutcome::NotMeasured];
+const VERDICTS: [CheckOutcome; 4] = [
+    CheckOutcome::Confirmed,
+    CheckOutcome::Exceeded,
+    CheckOutcome::NotConfirmed,
+    CheckOutcome::NotMeasured,
+];
 
 /// What `paper-check` takes.
 #[derive(Debug, Args)]

@@ -1,20 +1,22 @@
 //! `render`: an episode as a moving picture.
 
 use super::{
-    evaluate::refuse_baseline,
+    conditions::Conditions,
     multiplier,
-    output::{self, print},
-    sweep::changes,
+    output::{check_file, print},
 };
-use crate::{playback::Playback, report::animation};
+use crate::{
+    playback::Playback,
+    report::{animation, measure, plot::titled},
+};
 use anyhow::bail;
-use cgcmarl::{checkpoint::atomic, experiment::Model};
+use cgcmarl::{Model, checkpoint::atomic, environment::Spec};
 use clap::Args;
 use std::{path::PathBuf, process::ExitCode};
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl render models/simple_spread_3 --multiplier 0.5 --out episode.gif
+  cgcmarl render RUN --multiplier 0.5 --out episode.gif
   cgcmarl render RUN --multiplier 0 --episode 7 --agents 6 --out crowd.apng";
 
 /// What `render` takes.
@@ -23,20 +25,14 @@ Examples:
 pub(crate) struct RenderArgs {
     /// The run directory
     run: PathBuf,
-    /// Settings of the environment to change, such as contact=true
-    settings: Vec<String>,
-    /// Weight of the constraints; a baseline has none [default: what `choose` left in the run, else 1]
-    #[arg(long)]
-    multiplier: Option<f32>,
+    #[command(flatten)]
+    conditions: Conditions,
+    /// Weight of the constraints: λ for all, or NAME=λ,…; a baseline has none [default: what `choose` left in the run, else 1]
+    #[arg(long, value_name = "λ", allow_hyphen_values = true)]
+    multiplier: Option<String>,
     /// Number of the start state, as in every sweep
     #[arg(long, default_value_t = 0)]
     episode: u64,
-    /// Team size [default: the run's]
-    #[arg(long)]
-    agents: Option<usize>,
-    /// Landmark layout: `random`, `spread_uniform`, `line` or `clustered_pair` [default: the run's]
-    #[arg(long)]
-    layout: Option<String>,
     /// Where the picture goes: a .gif, or an animated .apng or .png
     #[arg(long, default_value = "episode.gif")]
     out: PathBuf,
@@ -50,31 +46,35 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         "apng" | "png" => animation::apng,
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
-    output::check_file(&args.out)?;
-    let model = Model::open(&args.run)?;
-    if args.multiplier.is_some() {
-        refuse_baseline(&model, "--multiplier")?;
-    }
-    let multiplier = multiplier::resolve(args.multiplier, &model.run)?;
-    let config =
-        model.config.with(&changes(&args.settings, args.agents, args.layout.as_deref())?)?;
-    let mut playback = Playback::trained(&model, &config.environment)?;
-    let trace = playback.trace(config.evaluation.start_seed, args.episode, Some(multiplier));
-    let trade_off = if model.has_multipliers() {
-        format!("λ = {multiplier}")
-    } else {
-        model.config.algorithm.name().to_owned()
+    check_file(&args.out)?;
+    let mut model = Model::open(&args.run)?;
+    let config = args.conditions.apply(&model.config)?;
+    model.act_as(&config);
+    let scenario = config.scenario()?;
+    let spec = scenario.spec()?;
+    let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
+    let label = match model.operating_points(&scenario, &[multipliers.clone()])?.pop() {
+        Some(point) => point.label,
+        None => config.algorithm.clone(),
     };
-    let caption = format!("Simple Spread, {} agents, {trade_off}", config.environment.agents);
-    let file = encode(&animation::frames(&trace, playback.radius(), &caption)?)?;
+    let mut playback = Playback::trained(&model, &scenario)?;
+    let trace = playback.trace((config.evaluation.start_seed, args.episode), &multipliers);
+    let caption = format!("{}, {} agents, {label}", titled(scenario.name()), spec.n_agents());
+    let file = encode(&animation::frames(&trace, &caption)?)?;
     atomic::write(&args.out, &file)?;
-    let collisions: u32 = trace.collisions.iter().sum();
-    print(&format!(
-        "{} ({} KB): coverage {:.0} % at the end, {collisions} colliding pairs over {} steps",
-        args.out.display(),
-        file.len() / 1024,
-        100.0 * trace.coverage,
-        trace.collisions.len()
-    ))?;
+    let (shown, steps) = (args.out.display(), trace.n_steps());
+    let achieved = achieved(&spec, &trace.metrics);
+    print(&format!("{shown} ({} KB): {achieved} over {steps} steps", file.len() / 1024))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What an episode came to on every axis of the front.
+fn achieved(spec: &Spec, metrics: &[f64]) -> String {
+    let (reported, axes) = (spec.reported(), spec.axes());
+    let found =
+        |name: &String| reported.iter().zip(metrics).find(|(metric, _)| metric.name == *name);
+    let told = axes.iter().filter_map(found).map(|(metric, value)| {
+        format!("{} {}", metric.name.replace('_', " "), measure::value(metric, *value))
+    });
+    told.collect::<Vec<_>>().join(", ")
 }

@@ -1,23 +1,15 @@
 //! `report`: one HTML file about a run or a reproduction, to send and to print.
 
 use super::output::{self, print, remark};
-use crate::report::{comparison, page};
-use anyhow::Context;
-use cgcmarl::{
-    checkpoint::atomic,
-    evaluation::Front,
-    experiment::{Model, on_threads},
-};
-use cgcmarl_paper::reproduction::Results;
+use crate::report::{page, paper::comparison};
+use cgcmarl::{Model, checkpoint::atomic, evaluation::Front, run::on_threads, run_dir::files};
+use cgcmarl_paper::reproduction::open;
 use clap::Args;
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl report models/simple_spread_3
+  cgcmarl report RUN
   cgcmarl report RUN --out team.html
   cgcmarl report reproduction                 the figures and tables of `reproduce`";
 
@@ -35,11 +27,11 @@ pub(crate) struct ReportArgs {
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     output::check_file(&args.out)?;
-    let html = if let Some(results) = comparison(&args.run)? {
+    let html = if let Some(results) = open(&args.run)? {
         comparison::comparison_page(&results)?
     } else {
         let model = Model::open(&args.run)?;
-        let front = on_threads(output::threads(None), || front(&model))??;
+        let front = on_threads(output::threads(None)?, || front(&model))??;
         page::run_page(&model, &front)?
     };
     atomic::write(&args.out, html.as_bytes())?;
@@ -47,22 +39,11 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a reproduction measured, where the folder is one.
-fn comparison(folder: &Path) -> anyhow::Result<Option<Results>> {
-    let file = folder.join(RESULTS_FILE);
-    if !file.exists() {
-        return Ok(None);
-    }
-    let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    serde_json::from_str(&text).map(Some).with_context(|| file.display().to_string())
-}
-
 /// The run's front; one that was not swept yet is swept for the page.
 fn front(model: &Model) -> anyhow::Result<Front> {
     if model.run.file(files::FRONT_JSON).exists() {
-        return Ok(model.run.front()?);
+        return Ok(model.front()?);
     }
     remark("this run was not swept yet: sweeping for the report");
-    let config = &model.config;
-    Ok(model.sweep(&config.environment, &config.evaluation, &mut |_| {})?)
+    Ok(model.sweep(&model.scenario()?, &model.config.evaluation, &mut |_| {})?)
 }

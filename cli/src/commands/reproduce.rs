@@ -117,8 +117,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     let results = gather(&args.out);
     let written = reproduction::save(&args.out, &plan, &results)?;
     print(&summary(&results, &args.out, &written))?;
-    for file in &results.left_out {
-        remark(&format!("warning: {} cannot be read; its run is left out", file.display()));
+    for left_out in &results.left_out {
+        remark(&format!("warning: {left_out}"));
     }
     for failure in &failures {
         remark(&format!("error: {failure}"));

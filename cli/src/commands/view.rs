@@ -16,8 +16,8 @@ use std::{
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl view models/simple_spread_3
-  cgcmarl view RUN --compare oracle            the planner beside it
+  cgcmarl view RUN
+  cgcmarl view RUN --compare random            a reference of the task beside it
   cgcmarl view RUN --compare OTHER --port 8000
 
 Works on a run in training too: the page follows its newest checkpoint. Ctrl-C ends.";
@@ -34,8 +34,8 @@ pub(crate) struct ViewArgs {
     /// Address to listen on; anything but loopback lets the network in
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// A second policy side by side: another run directory, or `oracle`
-    #[arg(long, value_name = "RUN|oracle")]
+    /// A second policy side by side: another run of the task, or one of its references by name
+    #[arg(long, value_name = "RUN|NAME")]
     compare: Option<String>,
 }
 

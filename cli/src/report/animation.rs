@@ -1,26 +1,30 @@
 //! An episode as a moving picture: frames of pixels, written as GIF or animated PNG.
 
 use super::{
-    picture::{BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PALE, PURPLE, Picture, WHITE},
+    picture::{
+        Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PALE, PURPLE, Picture, WHITE,
+    },
     raster::{Raster, Spot, mixed},
     render,
 };
 use crate::playback::Trace;
+use cgcmarl::environment::{Role, Shape};
+use std::collections::BTreeMap;
 
-/// Side of the picture in pixels.
-const SIDE: usize = 360;
+/// The longer side of what is shown, in pixels.
+const SIDE: f64 = 360.0;
 /// Height of the caption above it.
-const CAPTION: usize = 30;
-/// Half the width of the world that is shown.
-const EXTENT: f64 = 1.22;
+const CAPTION: f64 = 30.0;
+/// Lines of the grid along the longer side, at the most.
+const GRID_LINES: f64 = 6.0;
 /// Pictures per step of the environment.
 const SMOOTH: usize = 4;
+/// A shape that jumps farther than this share of the picture is not moved smoothly.
+const JUMP: f64 = 0.4;
 /// Hundredths of a second that a picture stands.
 const DELAY: u16 = 4;
 /// Hundredths of a second that the last picture stands.
 const LAST_DELAY: u16 = 150;
-/// Within this distance a landmark counts as covered.
-const COVERED: f64 = 0.1;
 
 const RED: Colour = (207, 34, 51);
 const TEAL: Colour = (0, 128, 140);
@@ -29,69 +33,163 @@ const AGENTS: [Colour; 6] = [BLUE, ORANGE, GREEN, PURPLE, OCHRE, TEAL];
 const SHADES: usize = 15;
 
 /// The pictures of an episode, and what is written above them.
-pub(crate) fn frames(trace: &Trace, radius: f64, caption: &str) -> anyhow::Result<Vec<Raster>> {
-    let ground = ground(caption)?;
-    let last = trace.frames.len() - 1;
+pub(crate) fn frames(trace: &Trace, caption: &str) -> anyhow::Result<Vec<Raster>> {
+    let canvas = Canvas::new(trace, caption)?;
+    let last = trace.n_steps();
     let moments = (0..last * SMOOTH).map(|k| (k / SMOOTH, (k % SMOOTH) as f64 / SMOOTH as f64));
-    Ok(moments.chain([(last, 0.0)]).map(|moment| frame(&ground, trace, radius, moment)).collect())
+    Ok(moments.chain([(last, 0.0)]).map(|moment| canvas.frame(trace, moment)).collect())
 }
 
-/// Caption and grid, the same in every picture.
-fn ground(caption: &str) -> anyhow::Result<Raster> {
-    let mut picture = Picture::new(SIDE as f64 / 2.0, (SIDE + CAPTION) as f64 / 2.0);
-    let font = Font::new(7.0, BLACK).bold();
-    picture.text((8.0, CAPTION as f64 / 4.0), caption, font, super::picture::Anchor::Start);
-    let (width, height, bytes) = render::pixels(&picture)?;
-    let pixels = bytes.chunks_exact(3).map(|c| (c[0], c[1], c[2])).collect();
-    let mut raster = Raster { width, height, pixels };
-    for k in -2..=2 {
-        let t = f64::from(k) / 2.0;
-        raster.stroke([spot([t, -1.0]), spot([t, 1.0])], 1.0, PALE, 1.0);
-        raster.stroke([spot([-1.0, t]), spot([1.0, t])], 1.0, PALE, 1.0);
-    }
-    Ok(raster)
+/// What all pictures of an episode share.
+struct Canvas {
+    bounds: [f64; 4],
+    scale: f64,
+    /// Caption and grid.
+    ground: Raster,
+    /// Every text that is shown, as ink on white.
+    texts: BTreeMap<String, Raster>,
 }
 
-fn spot([x, y]: [f64; 2]) -> Spot {
-    let middle = SIDE as f64 / 2.0;
-    let scale = middle / EXTENT;
-    [middle + x * scale, CAPTION as f64 + middle - y * scale]
-}
-
-fn frame(ground: &Raster, trace: &Trace, radius: f64, (step, share): (usize, f64)) -> Raster {
-    let scale = SIDE as f64 / 2.0 / EXTENT;
-    let mut raster = ground.clone();
-    let next = &trace.frames[(step + 1).min(trace.frames.len() - 1)];
-    let positions: Vec<[f64; 2]> = trace.frames[step]
-        .iter()
-        .zip(next)
-        .map(|(a, b)| [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share])
-        .collect();
-    let near = |a: [f64; 2], b: [f64; 2], limit: f64| (a[0] - b[0]).hypot(a[1] - b[1]) < limit;
-    for &landmark in &trace.landmarks {
-        let done = positions.iter().any(|&place| near(place, landmark, COVERED));
-        let (ink, strength) = if done { (GREEN, 0.22) } else { (GREY, 0.06) };
-        raster.disc(spot(landmark), COVERED * scale, ink, strength);
-        raster.ring(spot(landmark), COVERED * scale, if done { 2.2 } else { 1.2 }, ink);
-        raster.disc(spot(landmark), 2.5, ink, 1.0);
-    }
-    for (agent, &place) in positions.iter().enumerate() {
-        let ink = AGENTS[agent % AGENTS.len()];
-        let mut way: Vec<Spot> = trace.frames[..=step].iter().map(|f| spot(f[agent])).collect();
-        way.push(spot(place));
-        way.windows(2).for_each(|ends| raster.stroke([ends[0], ends[1]], 1.8, ink, 0.35));
-    }
-    for (agent, &place) in positions.iter().enumerate() {
-        let hit = |(other, &o): (usize, &[f64; 2])| other != agent && near(place, o, 2.0 * radius);
-        if positions.iter().enumerate().any(hit) {
-            raster.disc(spot(place), radius * scale + 5.0, RED, 0.45);
+impl Canvas {
+    fn new(trace: &Trace, caption: &str) -> anyhow::Result<Self> {
+        let bounds = trace.drawings[0].bounds;
+        let [width, height] = [bounds[2] - bounds[0], bounds[3] - bounds[1]];
+        let scale = SIDE / width.max(height).max(1e-9);
+        let mut picture = Picture::new(
+            (width * scale).round().max(2.0) / 2.0,
+            ((height * scale).round().max(2.0) + CAPTION) / 2.0,
+        );
+        let font = Font::new(7.0, BLACK).bold();
+        picture.text((8.0, CAPTION / 4.0), caption, font, Anchor::Start);
+        let mut texts = BTreeMap::new();
+        for shape in trace.drawings.iter().flat_map(|drawing| &drawing.shapes) {
+            if let Some(text) = &shape.text
+                && !texts.contains_key(text)
+            {
+                texts.insert(text.clone(), ink(text)?);
+            }
         }
-        raster.disc(spot(place), radius * scale, AGENTS[agent % AGENTS.len()], 1.0);
+        let mut canvas = Self { bounds, scale, ground: raster(&picture)?, texts };
+        canvas.draw_grid();
+        Ok(canvas)
     }
-    let done = (step as f64 + share) / (trace.frames.len() - 1) as f64;
-    let (left, y) = (4.0, (CAPTION + SIDE) as f64 - 4.0);
-    raster.stroke([[left, y], [left + done * (SIDE as f64 - 8.0), y]], 2.0, GREY, 0.8);
-    raster
+
+    fn draw_grid(&mut self) {
+        let [left, bottom, right, top] = self.bounds;
+        let step = grid_step((right - left).max(top - bottom) / GRID_LINES);
+        let lines = |low: f64, high: f64| {
+            ((low / step).ceil() as i64..=(high / step).floor() as i64).map(|k| k as f64 * step)
+        };
+        let ends = |a, b| [self.spot(a), self.spot(b)];
+        let upright = lines(left, right).map(|x| ends([x, bottom], [x, top]));
+        let level = lines(bottom, top).map(|y| ends([left, y], [right, y]));
+        let strokes: Vec<[Spot; 2]> = upright.chain(level).collect();
+        strokes.into_iter().for_each(|ends| self.ground.stroke(ends, 1.0, PALE, 1.0));
+    }
+
+    fn spot(&self, [x, y]: [f64; 2]) -> Spot {
+        let [left, _, _, top] = self.bounds;
+        [(x - left) * self.scale, CAPTION + (top - y) * self.scale]
+    }
+
+    fn frame(&self, trace: &Trace, (step, share): (usize, f64)) -> Raster {
+        let mut raster = self.ground.clone();
+        let shapes = self.between(trace, step, share);
+        let agents = || shapes.iter().filter_map(|shape| Some((shape.agent?, shape)));
+        for shape in shapes.iter().filter(|shape| shape.agent.is_none()) {
+            self.draw(&mut raster, shape);
+        }
+        for (agent, shape) in agents() {
+            let ink = AGENTS[agent % AGENTS.len()];
+            let before = trace.drawings[..=step].iter().flat_map(|drawing| &drawing.shapes);
+            let mut way: Vec<Spot> =
+                before.filter(|s| s.agent == Some(agent)).map(|s| self.spot(s.at)).collect();
+            way.push(self.spot(shape.at));
+            way.windows(2).for_each(|ends| raster.stroke([ends[0], ends[1]], 1.8, ink, 0.35));
+        }
+        agents().for_each(|(_, shape)| self.draw(&mut raster, shape));
+        let done = (step as f64 + share) / trace.n_steps() as f64;
+        let (left, y) = (4.0, raster.height as f64 - 4.0);
+        let right = left + done * (raster.width as f64 - 8.0);
+        raster.stroke([[left, y], [right, y]], 2.0, GREY, 0.8);
+        raster
+    }
+
+    /// The shapes on their way from one step to the next, as far as they are the same.
+    fn between(&self, trace: &Trace, step: usize, share: f64) -> Vec<Shape> {
+        let now = &trace.drawings[step].shapes;
+        let next = &trace.drawings[(step + 1).min(trace.n_steps())].shapes;
+        let jump = JUMP * SIDE / self.scale;
+        let moved = |(from, to): (&Shape, &Shape)| {
+            let same = from.agent == to.agent && from.square == to.square;
+            let way = [to.at[0] - from.at[0], to.at[1] - from.at[1]];
+            if !same || way[0].hypot(way[1]) > jump {
+                return from.clone();
+            }
+            let at = [from.at[0] + way[0] * share, from.at[1] + way[1] * share];
+            Shape { at, ..if share < 0.5 { from.clone() } else { to.clone() } }
+        };
+        if now.len() == next.len() {
+            now.iter().zip(next).map(moved).collect()
+        } else {
+            now.clone()
+        }
+    }
+
+    fn draw(&self, raster: &mut Raster, shape: &Shape) {
+        let (at, radius) = (self.spot(shape.at), shape.radius * self.scale);
+        let fill = |raster: &mut Raster, radius: f64, colour, alpha| {
+            if shape.square {
+                raster.square(at, radius, colour, alpha);
+            } else {
+                raster.disc(at, radius, colour, alpha);
+            }
+        };
+        let own = shape.agent.map_or(BLUE, |agent| AGENTS[agent % AGENTS.len()]);
+        match shape.role {
+            Role::Target | Role::Reached => {
+                let done = shape.role == Role::Reached;
+                let (colour, alpha) = if done { (GREEN, 0.22) } else { (GREY, 0.06) };
+                fill(raster, radius, colour, alpha);
+                if !shape.square {
+                    raster.ring(at, radius, if done { 2.2 } else { 1.2 }, colour);
+                }
+                raster.disc(at, 2.5, colour, 1.0);
+            }
+            Role::Alarm => {
+                fill(raster, radius + 5.0, RED, 0.45);
+                fill(raster, radius, own, 1.0);
+            }
+            Role::Agent => fill(raster, radius, own, 1.0),
+            Role::Other => fill(raster, radius, RED, 0.85),
+            Role::Obstacle => fill(raster, radius, GREY, 0.8),
+            Role::Ground => fill(raster, radius, PALE, 0.9),
+        }
+        if let Some(text) = shape.text.as_ref().and_then(|text| self.texts.get(text)) {
+            let solid = !matches!(shape.role, Role::Target | Role::Reached | Role::Ground);
+            raster.stamp(at, text, if solid { WHITE } else { BLACK });
+        }
+    }
+}
+
+/// A round number that is at least this.
+fn grid_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0].map(|m| m * power).into_iter().find(|s| *s >= least).unwrap_or(10.0 * power)
+}
+
+/// A text as dark pixels on white.
+fn ink(text: &str) -> anyhow::Result<Raster> {
+    let font = Font::new(6.0, (0, 0, 0)).bold();
+    let mut picture = Picture::new(render::text_width(text, font) + 4.0, 10.0);
+    picture.text((picture.width / 2.0, 5.0), text, font, Anchor::Middle);
+    raster(&picture)
+}
+
+fn raster(picture: &Picture) -> anyhow::Result<Raster> {
+    let (width, height, bytes) = render::pixels(picture)?;
+    let pixels = bytes.chunks_exact(3).map(|c| (c[0], c[1], c[2])).collect();
+    Ok(Raster { width, height, pixels })
 }
 
 /// What changed since the picture before: a rectangle of palette entries.
@@ -227,12 +325,40 @@ impl Palette {
 mod tests {
     use super::*;
     use crate::playback::Playback;
-    use cgcmarl::environment::spread_options::SimpleSpreadOptions;
+    use cgcmarl::environment::{Drawing, Scenario};
 
     fn pictures() -> Vec<Raster> {
-        let mut playback = Playback::oracle(&SimpleSpreadOptions::default()).unwrap();
-        let trace = playback.trace(1, 0, None);
-        frames(&trace, playback.radius(), "oracle").unwrap()
+        let scenario = Scenario::of("simple_spread").unwrap();
+        let mut playback = Playback::reference("oracle", &scenario).unwrap();
+        frames(&playback.trace((1, 0), &[]), "oracle").unwrap()
+    }
+
+    /// The pixel at a place of a drawing two wide and one high.
+    fn ink_at(shapes: Vec<Shape>, x: f64, y: f64) -> Colour {
+        let drawing = Drawing { bounds: [0.0, 0.0, 2.0, 1.0], shapes };
+        let trace = Trace { episode: 0, drawings: vec![drawing.clone(), drawing], metrics: vec![] };
+        let picture = frames(&trace, "").unwrap().remove(0);
+        assert_eq!((picture.width, picture.height), (360, 210));
+        let (column, row) = ((x * 180.0) as usize, (30.0 + (1.0 - y) * 180.0) as usize);
+        picture.pixels[row * picture.width + column]
+    }
+
+    #[test]
+    fn shapes_are_drawn_where_they_are_in_the_colours_of_their_roles() {
+        let square = |role| vec![Shape::square(role, [0.52, 0.22], 0.1)];
+        let far = |(r, g, b): Colour, ink: Colour| {
+            let gap = |a: u8, b: u8| i32::from(a).abs_diff(i32::from(b));
+            gap(r, ink.0) + gap(g, ink.1) + gap(b, ink.2)
+        };
+        for (role, colour) in [(Role::Agent, BLUE), (Role::Other, RED), (Role::Obstacle, GREY)] {
+            assert!(far(ink_at(square(role), 0.6, 0.3), colour) < 120, "{role:?}");
+            assert_eq!(ink_at(square(role), 0.75, 0.3), WHITE);
+        }
+        let disc = vec![Shape::disc(Role::Agent, [0.52, 0.22], 0.1).of_agent(1)];
+        assert_eq!(ink_at(disc.clone(), 0.52, 0.22), ORANGE);
+        assert_eq!(ink_at(disc, 0.61, 0.31), WHITE, "a disc has no corners");
+        let word = vec![Shape::square(Role::Agent, [0.52, 0.22], 0.1).labelled("H")];
+        assert_ne!(ink_at(word, 0.52, 0.22), BLUE, "a word is written over its shape");
     }
 
     #[test]
@@ -242,7 +368,7 @@ mod tests {
         assert!(file.len() < 600_000, "{}", file.len());
         let mut reader = gif::DecodeOptions::new().read_info(&file[..]).unwrap();
         while let Some(frame) = reader.read_next_frame().unwrap() {
-            assert!(frame.left + frame.width <= SIDE as u16);
+            assert!(frame.left + frame.width <= pictures[0].width as u16);
             shown += 1;
         }
         assert_eq!((pictures.len(), shown), (101, 101));

@@ -1,38 +1,71 @@
-//! What both pages know of a run: where it comes from, its curves, its front, the paper's points.
+//! What both pages know of a run: where it comes from, its measures, its curves, its front.
 
-use super::{curve::Curves, curves::curve_data};
+use super::{curve::Curves, curves::curve_data, paper};
 use cgcmarl::{
-    evaluation::Front,
-    experiment::{Model, card},
+    Model, Result,
+    environment::{OptionInfo, Spec},
+    evaluation::{Front, Measures},
     run_dir::{RunDir, files},
 };
-use cgcmarl_paper::tables;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Everything about a run that a page shows without playing it.
-pub(crate) fn run_data(model: &Model, front: Option<&Front>, curves: &Curves) -> Value {
-    let environment = &model.config.environment;
-    json!({
-        "kind": "run",
+pub(crate) fn run_data(model: &Model, front: Option<&Front>, curves: &Curves) -> Result<Value> {
+    let scenario = model.scenario()?;
+    let (spec, info, card) = (scenario.spec()?, scenario.info()?, scenario.card()?);
+    let measures = Measures::of(&spec);
+    let n_agents = front.map_or(spec.n_agents(), |front| front.n_agents);
+    Ok(json!({
         "name": model.run.path().display().to_string(),
-        "manifest": model.run.manifest().ok(),
-        "card": card(environment),
-        "config": model.run.config().unwrap_or_default(),
-        "agents": environment.agents,
-        "horizon": environment.horizon,
-        "layout": environment.layout,
-        "contact": environment.resolved().contact,
-        "radius": environment.resolved().radius,
-        "constraints": environment.constraints,
-        "multipliers": model.config.evaluation.multipliers,
-        "chosen": model.run.choice().ok().flatten().map(|choice| choice.multiplier),
+        "task": info.name,
+        "summary": info.summary,
+        "measures": measures,
+        "algorithm": model.config.algorithm,
+        "has_multipliers": model.has_multipliers()?,
+        "agents": spec.n_agents(),
+        "horizon": spec.horizon,
+        "options": options(info.options, &card),
+        "chosen": chosen(&model.run, &spec),
         "steps": model.steps,
         "total_steps": model.config.training.total_steps,
-        "curves": curve_data(curves),
+        "curves": curve_data(&measures, curves),
         "front": front,
-        "paper": paper_points(front.map_or(environment.agents, |front| front.n_agents)),
+        "paper": paper::points(scenario.name(), n_agents),
         "error_budget": error_budget(&model.run),
-    })
+        "manifest": model.run.manifest().ok(),
+        "card": card,
+        "config": model.run.config().unwrap_or_default(),
+    }))
+}
+
+/// The options that a page may change, with their present values.
+fn options(all: Vec<OptionInfo>, card: &Value) -> Vec<Value> {
+    let changeable = all.into_iter().filter(|option| !option.choices.is_empty());
+    changeable
+        .map(|option| {
+            let path = format!("/options/{}", option.key.replace('.', "/"));
+            let value = card.pointer(&path).cloned().or(option.default).unwrap_or_default();
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            json!({
+                "key": option.key,
+                "meaning": option.meaning,
+                "choices": option.choices,
+                "value": value,
+            })
+        })
+        .collect()
+}
+
+/// The multipliers that were chosen for a run, by constraint.
+fn chosen(run: &RunDir, spec: &Spec) -> Option<Value> {
+    let choice: Value = serde_json::from_str(&run.read(files::CHOICE).ok()?).ok()?;
+    if choice["multipliers"].is_object() {
+        return Some(choice["multipliers"].clone());
+    }
+    // Earlier versions knew one multiplier for all constraints.
+    let shared = choice["multiplier"].as_f64()?;
+    let names = spec.constraint_names().into_iter();
+    Some(names.map(|name| (name, json!(shared))).collect::<Map<_, _>>().into())
 }
 
 /// Where the errors of a run come from, where that was measured.
@@ -40,19 +73,21 @@ fn error_budget(run: &RunDir) -> Option<Value> {
     serde_json::from_str(&run.read(files::ERROR_BUDGET).ok()?).ok()
 }
 
-fn paper_points(n_agents: usize) -> Vec<Value> {
-    tables::cg_cmarl(n_agents)
-        .chain(tables::baselines(n_agents))
-        .map(|point| {
-            json!({
-                "algorithm": point.algorithm,
-                "parameter": point.parameter,
-                "coverage": point.coverage.0 / 100.0,
-                "coverage_sd": point.coverage.1 / 100.0,
-                "collisions": point.collisions.0,
-                "collisions_sd": point.collisions.1,
-                "starred": point.starred,
-            })
-        })
-        .collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cgcmarl::environment::Scenario;
+
+    #[test]
+    fn options_of_a_few_words_are_offered_with_their_present_value() {
+        let scenario = Scenario::of("simple_spread").unwrap();
+        let options = options(scenario.info().unwrap().options, &scenario.card().unwrap());
+        let shown: Vec<_> = options.iter().map(|o| (&o["key"], &o["value"])).collect();
+        // The second follows another option: its default is what the card says.
+        assert_eq!(
+            shown,
+            [(&json!("layout"), &json!("random")), (&json!("contact"), &json!("false"))]
+        );
+        assert!(options[0]["choices"].as_array().unwrap().contains(&json!("line")));
+    }
 }

@@ -24,20 +24,32 @@ pub(crate) fn shown(metric: &Metric, estimate: &Estimate) -> Estimate {
     Estimate { mean: scale * estimate.mean, low: scale * estimate.low, high: scale * estimate.high }
 }
 
-/// One number, such as `93.4 %` or `0.0031`.
+/// One number with three digits that count, such as `93.4 %` or `0.00312`.
 pub(crate) fn value(metric: &Metric, number: f64) -> String {
     let shown = scale(metric) * number;
-    let digits = digits(metric, [shown]);
-    if metric.percent { format!("{shown:.digits$} %") } else { format!("{shown:.digits$}") }
+    if metric.percent {
+        return format!("{shown:.1} %");
+    }
+    format!("{shown:.*}", digits_for(shown, 3.0))
 }
 
-/// Digits behind the point that suit numbers which are shown together: about three that count.
-pub(crate) fn digits(metric: &Metric, shown: impl IntoIterator<Item = f64>) -> usize {
+/// Digits behind the point for a column: two of its middle number count.
+pub(crate) fn column_digits(metric: &Metric, shown: impl IntoIterator<Item = f64>) -> usize {
     if metric.percent {
         return 1;
     }
-    let largest = shown.into_iter().map(f64::abs).filter(|n| n.is_finite()).fold(0.0, f64::max);
-    if largest == 0.0 { 4 } else { (2.0 - largest.log10().floor()).clamp(1.0, 6.0) as usize }
+    let sizes = shown.into_iter().map(f64::abs);
+    let mut sizes: Vec<f64> = sizes.filter(|size| size.is_finite() && *size > 0.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    digits_for(sizes.get(sizes.len() / 2).copied().unwrap_or(0.0), 2.0)
+}
+
+/// Digits behind the point so that so many of a number count.
+fn digits_for(number: f64, n_counting: f64) -> usize {
+    if number == 0.0 || !number.is_finite() {
+        return 4;
+    }
+    (n_counting - 1.0 - number.abs().log10().floor()).clamp(1.0, 6.0) as usize
 }
 
 #[cfg(test)]
@@ -58,6 +70,8 @@ mod tests {
         ] {
             assert!(value(&rate, number).starts_with(text), "{number}: {}", value(&rate, number));
         }
+        assert_eq!(column_digits(&rate, [0.98, 0.29, 0.07, 0.04, 0.0, f64::NAN]), 3);
+        assert_eq!(column_digits(&rate, []), 4);
         let share = rate.percent();
         assert_eq!((value(&share, 0.934), title(&share)), ("93.4 %".into(), "rate %".into()));
     }

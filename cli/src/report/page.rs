@@ -3,12 +3,16 @@
 use super::{data::run_data, metrics_file::MetricsFile};
 use crate::playback::{Playback, Trace};
 use cgcmarl::{
-    environment::spread_options::SimpleSpreadOptions, evaluation::Front, experiment::Model,
+    Model,
+    environment::Spec,
+    evaluation::{Front, Score, pareto::oriented},
 };
 use serde_json::{Value, json};
 
 /// Episodes shown at each point; all points share their start states.
 const EPISODES: u64 = 4;
+/// From so many points on, one episode must do.
+const MANY: usize = 20;
 /// Points shown side by side.
 const SIDE: usize = 3;
 /// Starts among which those are sought at which the trade-offs differ most.
@@ -24,13 +28,10 @@ const PARTS: [(&str, &str); 4] = [
 
 /// The page of a run.
 pub(crate) fn run_page(model: &Model, front: &Front) -> anyhow::Result<String> {
-    let mut data = run_data(model, Some(front), MetricsFile::of(&model.run).curves());
-    let multipliers: Vec<Option<f32>> =
-        front.points.iter().map(|p| p.score.multiplier.map(|m| m as f32)).collect();
-    let labels: Vec<&str> = front.points.iter().map(|p| p.score.label.as_str()).collect();
-    let levels: Vec<f32> = multipliers.iter().flatten().copied().collect();
-    let starts = telling_starts(model, &levels)?;
-    data["episodes"] = episodes(model, &multipliers, &labels, &starts)?.into();
+    let mut data = run_data(model, Some(front), MetricsFile::of(&model.run).curves())?;
+    let labels: Vec<&str> = front.points.iter().map(|point| point.score.label.as_str()).collect();
+    let starts = telling_starts(model, front)?;
+    data["episodes"] = episodes(model, front, &starts)?.into();
     data["side"] = json!(side(&labels));
     Ok(fill(&data))
 }
@@ -51,45 +52,84 @@ fn side<'a>(labels: &[&'a str]) -> Vec<&'a str> {
     chosen
 }
 
-/// Start states at which the multiplier matters most: collisions at the lowest against the middle one.
-fn telling_starts(model: &Model, multipliers: &[f32]) -> anyhow::Result<Vec<u64>> {
-    let environment = &model.config.environment;
-    let mut playback = Playback::trained(model, environment)?;
-    let seed = model.config.evaluation.start_seed;
-    let Some(&lowest) = multipliers.first() else { return Ok((0..EPISODES).collect()) };
-    let middle = multipliers[multipliers.len() / 2];
-    let mut gains: Vec<(f64, u64)> = (0..SOUGHT)
-        .filter_map(|episode| {
-            let (_, collisions) = playback.score(seed, episode, lowest, &mut || true)?;
-            let (coverage, fewer) = playback.score(seed, episode, middle, &mut || true)?;
-            Some((collisions - fewer + coverage, episode))
-        })
-        .collect();
-    gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    Ok(gains.into_iter().take(EPISODES as usize).map(|(_, episode)| episode).collect())
+/// The multipliers of a point, one per constraint; none of a policy that has none.
+fn multipliers(front: &Front, score: &Score) -> Vec<f32> {
+    let names = front.measures.constraints.iter().map(|constraint| &constraint.name);
+    names.filter_map(|name| score.multipliers.get(name)).map(|m| *m as f32).collect()
 }
 
-fn episodes(
-    model: &Model,
-    multipliers: &[Option<f32>],
-    labels: &[&str],
-    starts: &[u64],
-) -> anyhow::Result<Vec<Value>> {
-    let environment: &SimpleSpreadOptions = &model.config.environment;
-    let seed = model.config.evaluation.start_seed;
-    let mut trained = Playback::trained(model, environment)?;
-    let mut oracle = Playback::oracle(environment)?;
-    let labelled = |label: &str, trace: Trace| -> anyhow::Result<Value> {
-        let mut value = serde_json::to_value(trace)?;
-        value["label"] = label.into();
-        Ok(value)
+/// Start states at which the multipliers matter most: how much less is paid at the middle point than
+/// at the first, and how well that goes with the objective.
+fn telling_starts(model: &Model, front: &Front) -> anyhow::Result<Vec<u64>> {
+    let n_starts = if front.points.len() > MANY { 1 } else { EPISODES };
+    let (Some(first), Some(middle)) =
+        (front.points.first(), front.points.get(front.points.len() / 2))
+    else {
+        return Ok((0..n_starts).collect());
     };
+    let [first, middle] = [first, middle].map(|point| multipliers(front, &point.score));
+    let mut playback = Playback::trained(model, &model.scenario()?)?;
+    let seed = model.config.evaluation.start_seed;
+    let spec = playback.spec().clone();
+    let mut play = |episode: u64, multipliers: &[f32]| {
+        let metrics = playback.score((seed, episode), multipliers, &mut || true);
+        axis_values(&spec, &metrics.unwrap_or_default())
+    };
+    let differences: Vec<Vec<f64>> = (0..SOUGHT)
+        .map(|episode| {
+            let (careless, careful) = (play(episode, &first), play(episode, &middle));
+            let saved = careful.iter().zip(&careless).skip(1).map(|(a, b)| a - b);
+            careful[..1].iter().copied().chain(saved).collect()
+        })
+        .collect();
+    let mut gains: Vec<(f64, u64)> = summed(&differences).into_iter().zip(0..).collect();
+    gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    Ok(gains.into_iter().take(n_starts as usize).map(|(_, episode)| episode).collect())
+}
+
+/// What an episode achieved on every axis of the front, more is better.
+fn axis_values(spec: &Spec, metrics: &[f64]) -> Vec<f64> {
+    let reported = spec.reported();
+    let find =
+        |name: &String| reported.iter().zip(metrics).find(|(metric, _)| metric.name == *name);
+    let value = |name: &String| find(name).map_or(0.0, |(metric, value)| oriented(metric, *value));
+    spec.axes().iter().map(value).collect()
+}
+
+/// The sum of each row, every column as a share of its widest spread.
+fn summed(rows: &[Vec<f64>]) -> Vec<f64> {
+    let column = |index: usize| rows.iter().map(move |row| row[index]);
+    let spread = |index: usize| {
+        let (low, high) = column(index)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        (high - low).max(f64::MIN_POSITIVE)
+    };
+    let spreads: Vec<f64> = (0..rows.first().map_or(0, Vec::len)).map(spread).collect();
+    rows.iter().map(|row| row.iter().zip(&spreads).map(|(x, spread)| x / spread).sum()).collect()
+}
+
+/// The episodes of every point and of the task's own references, all from the same starts.
+fn episodes(model: &Model, front: &Front, starts: &[u64]) -> anyhow::Result<Vec<Value>> {
+    let (scenario, seed) = (model.scenario()?, model.config.evaluation.start_seed);
+    let mut trained = Playback::trained(model, &scenario)?;
+    let spec = trained.spec().clone();
     let mut found = vec![];
-    for &start in starts {
-        for (label, &multiplier) in labels.iter().zip(multipliers) {
-            found.push(labelled(label, trained.trace(seed, start, multiplier))?);
+    let mut add = |label: &str, trace: &Trace| {
+        let mut value = trace.to_json(&spec);
+        value["label"] = label.into();
+        found.push(value);
+    };
+    for point in &front.points {
+        let multipliers = multipliers(front, &point.score);
+        for &start in starts {
+            add(&point.score.label, &trained.trace((seed, start), &multipliers));
         }
-        found.push(labelled("oracle", oracle.trace(seed, start, None))?);
+    }
+    for reference in scenario.references()? {
+        let mut playback = Playback::reference(&reference.name, &scenario)?;
+        for &start in starts {
+            add(&reference.name, &playback.trace((seed, start), &[]));
+        }
     }
     Ok(found)
 }
@@ -120,5 +160,12 @@ mod tests {
         assert_eq!(side(&["a", "b"]), ["a", "b"]);
         assert_eq!(side(&["a"]), ["a"]);
         assert!(side(&[]).is_empty());
+    }
+
+    #[test]
+    fn columns_of_any_scale_count_alike() {
+        let rows = [vec![1.0, 0.0], vec![0.0, 1000.0], vec![1.0, 1000.0]];
+        assert_eq!(summed(&rows), [1.0, 1.0, 2.0]);
+        assert!(summed(&[]).is_empty());
     }
 }

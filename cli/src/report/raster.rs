@@ -25,6 +25,29 @@ impl Raster {
         self.paint(bounds(&[centre], radius), colour, alpha, |spot| gap(spot, centre) - radius);
     }
 
+    /// A filled square, `half` from its centre to its sides.
+    pub(crate) fn square(&mut self, centre: Spot, half: f64, colour: Colour, alpha: f64) {
+        let distance =
+            |spot: Spot| (spot[0] - centre[0]).abs().max((spot[1] - centre[1]).abs()) - half;
+        self.paint(bounds(&[centre], half), colour, alpha, distance);
+    }
+
+    /// Ink wherever a small picture is dark, its middle at a place.
+    pub(crate) fn stamp(&mut self, centre: Spot, picture: &Self, colour: Colour) {
+        let left = (centre[0] - picture.width as f64 / 2.0).round() as i64;
+        let top = (centre[1] - picture.height as f64 / 2.0).round() as i64;
+        for (index, pixel) in picture.pixels.iter().enumerate() {
+            let (x, y) =
+                (left + (index % picture.width) as i64, top + (index / picture.width) as i64);
+            let inside =
+                (0..self.width as i64).contains(&x) && (0..self.height as i64).contains(&y);
+            if inside && pixel.1 < 255 {
+                let below = &mut self.pixels[y as usize * self.width + x as usize];
+                *below = mixed(*below, colour, 1.0 - f64::from(pixel.1) / 255.0);
+            }
+        }
+    }
+
     /// A circle's line.
     pub(crate) fn ring(&mut self, centre: Spot, radius: f64, width: f64, colour: Colour) {
         let distance = |spot| (gap(spot, centre) - radius).abs() - width / 2.0;
@@ -97,6 +120,16 @@ mod tests {
         let ink: f64 = raster.pixels.iter().map(|p| f64::from(p.0) / 255.0).sum();
         assert!((ink - 314.16).abs() < 2.0, "{ink}");
         assert!(raster.pixels.iter().any(|p| p.0 > 30 && p.0 < 220));
+    }
+
+    #[test]
+    fn a_square_has_its_area_and_a_stamp_its_ink() {
+        let mut raster = Raster::new(40, 40, (0, 0, 0));
+        raster.square([20.0, 20.0], 10.0, (255, 255, 255), 1.0);
+        let ink = |raster: &Raster| raster.pixels.iter().filter(|p| p.0 > 127).count();
+        assert_eq!(ink(&raster), 400);
+        raster.stamp([39.0, 39.0], &Raster::new(4, 4, (0, 0, 0)), (255, 255, 255));
+        assert_eq!(ink(&raster), 400 + 9, "what lies outside is cut");
     }
 
     #[test]

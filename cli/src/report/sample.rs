@@ -1,32 +1,48 @@
 //! A made-up sweep for tests of tables and pictures.
 
 use cgcmarl::{
+    environment::{Scenario, Spec},
     episode::Summary,
-    evaluation::{Front, Score},
+    evaluation::{Front, Measures, Score, front::RANDOM},
+    run::named_multipliers,
 };
 use cgcmarl_paper::{
-    reproduction::{Point, Results, Spread, Spread2, Team},
-    tables,
+    reproduction::{Point, Results, Spread, Team},
+    tables::{self, TradeOff},
 };
 
+fn spec() -> Spec {
+    Scenario::of("simple_spread").and_then(|scenario| scenario.spec()).unwrap()
+}
+
 /// A score whose episodes scatter a little around these numbers.
-fn score(label: &str, multiplier: Option<f64>, coverage: f64, collisions: f64) -> Score {
+fn score(label: &str, multiplier: Option<f32>, coverage: f64, collisions: f64) -> Score {
+    let spec = spec();
     let episodes: Vec<Summary> = (0..1000)
         .map(|episode| {
             let wave = f64::from(episode).mul_add(0.754_877_666, 0.5).fract();
             let third = |share: f64| if wave < (3.0 * share).fract() { 1.0 } else { 0.0 };
-            let covered = |share: f64| (((3.0 * share).floor() + third(share)) / 3.0) as f32;
+            let covered = |share: f64| ((3.0 * share).floor() + third(share)) / 3.0;
             let hit = episode % 20 == 0;
-            Summary {
-                team_return: -20.0,
-                coverage: [covered(coverage), covered(coverage + 0.005), covered(coverage + 0.01)],
-                collisions: if hit { collisions * 20.0 } else { 0.0 },
-                floor: if hit { 0.0023 * 20.0 } else { 0.0 },
-                ..Summary::default()
-            }
+            let metric = |name: &str| match name {
+                "coverage" => covered(coverage),
+                "coverage_0.15" => covered(coverage + 0.005),
+                "coverage_0.2" => covered(coverage + 0.01),
+                "collisions_per_step" if hit => collisions * 20.0,
+                "per_pair_rate" if hit => collisions * 20.0 / 3.0,
+                "collision_floor" if hit => 0.0023 * 20.0,
+                "cost_collision" if hit => collisions * 10.0,
+                "collision_free" => 1.0,
+                "team_return" => -20.0,
+                _ => 0.0,
+            };
+            let metrics = spec.reported().iter().map(|each| metric(&each.name)).collect();
+            Summary { metrics, ..Summary::default() }
         })
         .collect();
-    Score::of_episodes(label, multiplier, 3, &episodes)
+    let multipliers: Vec<f32> = multiplier.into_iter().collect();
+    let multipliers = named_multipliers(&spec, &multipliers);
+    Score::of_episodes(label, multipliers, &spec.reported(), &episodes)
 }
 
 /// Nine multipliers, as the paper sweeps them.
@@ -47,10 +63,9 @@ pub(crate) fn front() -> Front {
             score(&format!("λ={multiplier}"), Some(multiplier), coverage, collisions)
         })
         .to_vec();
-    let mut front =
-        Front::new("simple_spread", "cg_cmarl", 3, points, score("random", None, 0.03, 0.022));
-    front.oracle = Some(score("oracle", None, 0.99, 0.0028));
-    front
+    let references = vec![score("oracle", None, 0.99, 0.0028), score(RANDOM, None, 0.03, 0.022)];
+    let names = ("simple_spread", "cg_cmarl");
+    Front::new(names, 3, Measures::of(&spec()), points, references, serde_json::Value::Null)
 }
 
 /// A made-up comparison: the paper's printed numbers on random layouts, the same on fixed ones.
@@ -86,7 +101,7 @@ pub(crate) fn reproduction() -> Results {
             n_agents,
             layout: layout.into(),
             episodes: 400,
-            random: Some(Spread2 { coverage: 0.03, collisions: 0.0073 * pairs }),
+            random: Some(TradeOff { coverage: 0.03, collisions: 0.0073 * pairs }),
             points,
             ..Team::default()
         }

@@ -125,6 +125,7 @@ pub(crate) fn objective_axis(
     Axis::linear((low, high), start, end)
 }
 
+/// Numbers that can be reckoned with: ratios and differences of them are finite, too.
 fn finite(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
-    values.filter(|value| value.is_finite())
+    values.filter(|value| value.is_finite()).map(|value| value.clamp(-1e300, 1e300))
 }

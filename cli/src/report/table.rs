@@ -1,6 +1,6 @@
 //! Tables for the terminal: aligned columns, intervals behind a ±, a star on Pareto points.
 
-use super::measure::{digits, shown, title, value};
+use super::measure::{column_digits, shown, title, value};
 use cgcmarl::{
     environment::{Metric, TEAM_RETURN},
     evaluation::{Estimate, Front, Measures, Score},
@@ -18,7 +18,9 @@ pub(crate) fn front_table(front: &Front) -> String {
     let measures = &front.measures;
     let mut text = heading(front);
     text.push_str(&score_rows(&rows, measures));
-    let axes = measures.axes.join(" against ");
+    let axes = measures.axes.split_first().map_or_else(String::new, |(objective, limited)| {
+        format!("{objective} against {}", limited.join(" and "))
+    });
     let corner: Vec<String> = measures
         .axis_metrics()
         .zip(front.reference.values())
@@ -80,7 +82,7 @@ fn score_rows(scores: &[(bool, &Score)], measures: &Measures) -> String {
                 shown(metric, &estimate.unwrap_or(Estimate::exact(f64::NAN)))
             })
             .collect();
-        let digits = digits(metric, estimates.iter().map(|estimate| estimate.mean));
+        let digits = column_digits(metric, estimates.iter().map(|estimate| estimate.mean));
         let cell = |e: &Estimate| format!("{:.digits$} ±{:.digits$}", e.mean, e.half_width());
         columns.push([title(metric)].into_iter().chain(estimates.iter().map(cell)).collect());
     }

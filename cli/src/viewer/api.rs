@@ -46,6 +46,7 @@ pub(crate) fn router(pool: Arc<PolicyPool>, access: Access) -> Router {
     let api = Router::new()
         .route("/api/run", described(quick.clone()))
         .route("/api/start", told(quick.clone(), |pool, message, _| pool.start(message)))
+        .route("/api/show", told(quick.clone(), |pool, message, _| pool.show(message)))
         .route("/api/step", told(quick, |pool, message, _| pool.step(message)))
         .route("/api/measure", told(measuring, PolicyPool::measure));
     let with_asset = |router: Router<_>, (path, content_type, text): (&str, &'static str, _)| {

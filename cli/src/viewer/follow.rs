@@ -1,12 +1,7 @@
 //! A run that may still be in training: its newest model, curves and front.
 
 use crate::report::{data::run_data, metrics_file::MetricsFile};
-use cgcmarl::{
-    environment::spread_options::SimpleSpreadOptions,
-    evaluation::Front,
-    experiment::Model,
-    run_dir::{RunDir, files},
-};
+use cgcmarl::{Model, Result, environment::Scenario, run_dir::files};
 use serde_json::Value;
 use std::{
     fs,
@@ -31,6 +26,8 @@ pub(crate) struct Reading {
     pub(crate) model_version: u64,
     /// The newest model.
     pub(crate) model: Arc<Model>,
+    /// The scenario it was trained in.
+    pub(crate) scenario: Scenario,
     /// What a page shows of the run.
     pub(crate) data: Value,
     /// Whether the model plays in teams of another size too.
@@ -51,7 +48,7 @@ impl Followed {
         let seen = look(path);
         let model = Arc::new(Model::open(path)?);
         let mut metrics = MetricsFile::of(&model.run);
-        let reading = read(model, seen, None, &mut metrics);
+        let reading = read(model, seen, None, &mut metrics)?;
         let reading = RwLock::new(Arc::new(reading));
         Ok(Self { path: path.into(), reading, metrics: Mutex::new(metrics) })
     }
@@ -75,7 +72,7 @@ impl Followed {
             Arc::new(model)
         };
         let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = read(model, seen, Some(&old), &mut metrics);
+        let Ok(reading) = read(model, seen, Some(&old), &mut metrics) else { return };
         *self.reading.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(reading);
     }
 }
@@ -85,13 +82,14 @@ fn read(
     seen: Vec<String>,
     old: Option<&Reading>,
     metrics: &mut MetricsFile,
-) -> Reading {
+) -> Result<Reading> {
     let kept = old.filter(|old| same_model(&old.seen, &seen));
     let version = old.map_or(1, |old| old.version + 1);
     let model_version = kept.map_or(version, |old| old.model_version);
-    let any_team = kept.map_or_else(|| transfers(&model), |old| old.any_team);
-    let data = run_data(&model, front(&model.run).as_ref(), metrics.curves());
-    Reading { version, model_version, model, data, any_team, seen }
+    let scenario = model.scenario()?;
+    let any_team = kept.map_or_else(|| transfers(&model, &scenario), |old| old.any_team);
+    let data = run_data(&model, model.front().ok().as_ref(), metrics.curves())?;
+    Ok(Reading { version, model_version, model, scenario, data, any_team, seen })
 }
 
 /// Whether the files of the model, which come first, have not changed.
@@ -99,20 +97,10 @@ fn same_model(old: &[String], new: &[String]) -> bool {
     old[..2] == new[..2]
 }
 
-fn front(run: &RunDir) -> Option<Front> {
-    run.front().ok()
-}
-
-fn transfers(model: &Model) -> bool {
-    let larger = team_of(model, model.config.environment.agents + 1);
-    model.operating_points(&larger, &[]).is_ok()
-}
-
-/// The model's environment with another team; a region goes on seeing as many landmarks.
-pub(crate) fn team_of(model: &Model, agents: usize) -> SimpleSpreadOptions {
-    let mut environment = model.config.environment.clone();
-    environment.observation.landmarks = environment.resolved().observation.landmarks;
-    SimpleSpreadOptions { agents, ..environment }
+/// Whether the model plays in a larger team.
+fn transfers(model: &Model, scenario: &Scenario) -> bool {
+    let larger = scenario.n_agents().and_then(|agents| scenario.with_agents(agents + 1));
+    larger.is_ok_and(|larger| model.trained(&larger).is_ok())
 }
 
 /// Sizes and times of the files that matter.

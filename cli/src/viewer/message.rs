@@ -1,45 +1,58 @@
 //! What a page may send, and the limits it must keep.
 
-use crate::playback::Situation;
 use serde::{Deserialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 
 /// Largest team on the page; the library itself takes more.
 pub(crate) const MOST_AGENTS: usize = 30;
 /// Largest multiplier.
-pub(crate) const MOST_MULTIPLIER: f32 = 100.0;
-/// Nothing lies farther out than this on either axis; velocities keep to it too.
-const FARTHEST: f64 = 10.0;
+const MOST_MULTIPLIER: f32 = 100.0;
+/// Most numbers of a list.
+const MOST_NUMBERS: usize = 4096;
+/// No number of a snapshot is larger than this.
+const LARGEST: f64 = 1e6;
 /// Most episodes of one measurement.
 const MOST_EPISODES: usize = 25;
-/// Start states are numbered below this.
-const LAST_START: u64 = 1_000_000;
+/// Start states and steps are numbered below this.
+const LAST: u64 = 1_000_000;
 
 /// Which policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
     /// The run that is viewed.
     #[default]
     Run,
-    /// The one beside it.
+    /// The run beside it.
     Compare,
+    /// A reference of the task, by its name.
+    Reference(String),
 }
 
-/// The world that is asked for.
-#[derive(Clone, Debug, Deserialize)]
+/// The conditions that are asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct World {
+pub(crate) struct Conditions {
     pub(crate) agents: usize,
-    pub(crate) layout: String,
-    pub(crate) contact: bool,
+    /// The task's options that a page may change, each by one of its words.
+    #[serde(default)]
+    pub(crate) options: BTreeMap<String, String>,
 }
 
 /// A start state, please.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Start {
-    pub(crate) world: World,
+    pub(crate) conditions: Conditions,
     pub(crate) episode: u64,
+}
+
+/// How a moment looks, please.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Show {
+    pub(crate) conditions: Conditions,
+    pub(crate) snapshot: Vec<f64>,
 }
 
 /// One step from here, please.
@@ -48,9 +61,11 @@ pub(crate) struct Start {
 pub(crate) struct Step {
     #[serde(default)]
     pub(crate) policy: Side,
-    pub(crate) world: World,
-    pub(crate) multiplier: f32,
-    pub(crate) situation: Situation,
+    pub(crate) conditions: Conditions,
+    pub(crate) multipliers: Vec<f32>,
+    pub(crate) episode: u64,
+    pub(crate) step: u64,
+    pub(crate) snapshot: Vec<f64>,
 }
 
 /// A few episodes from fixed start states, please.
@@ -59,8 +74,8 @@ pub(crate) struct Step {
 pub(crate) struct Measure {
     #[serde(default)]
     pub(crate) policy: Side,
-    pub(crate) world: World,
-    pub(crate) multiplier: f32,
+    pub(crate) conditions: Conditions,
+    pub(crate) multipliers: Vec<f32>,
     pub(crate) first: u64,
     pub(crate) episodes: usize,
 }
@@ -79,48 +94,44 @@ pub(crate) fn read<T: DeserializeOwned + Limits>(body: &[u8]) -> Result<T, Strin
     Ok(message)
 }
 
-impl Limits for World {
+impl Limits for Conditions {
     fn check(&self) -> Result<(), String> {
-        if (2..=MOST_AGENTS).contains(&self.agents) {
+        if (1..=MOST_AGENTS).contains(&self.agents) {
             return Ok(());
         }
-        Err(format!("invalid `agents`: {} (2 to {MOST_AGENTS} on this page)", self.agents))
+        Err(format!("invalid `agents`: {} (1 to {MOST_AGENTS} on this page)", self.agents))
     }
 }
 
 impl Limits for Start {
     fn check(&self) -> Result<(), String> {
-        self.world.check()?;
-        below_last(self.episode)
+        self.conditions.check()?;
+        check_number("episode", self.episode)
+    }
+}
+
+impl Limits for Show {
+    fn check(&self) -> Result<(), String> {
+        self.conditions.check()?;
+        check_snapshot(&self.snapshot)
     }
 }
 
 impl Limits for Step {
     fn check(&self) -> Result<(), String> {
-        self.world.check()?;
-        check_multiplier(self.multiplier)?;
-        let Situation { positions, velocities, landmarks } = &self.situation;
-        let lists =
-            [("positions", positions), ("velocities", velocities), ("landmarks", landmarks)];
-        for (name, points) in lists {
-            let n = self.world.agents;
-            if points.len() != n {
-                return Err(format!("invalid `{name}`: {} points for {n} agents", points.len()));
-            }
-            let outside = points.iter().flatten().find(|x| !(-FARTHEST..=FARTHEST).contains(*x));
-            if let Some(x) = outside {
-                return Err(format!("invalid `{name}`: {x} (from -{FARTHEST} to {FARTHEST})"));
-            }
-        }
-        Ok(())
+        self.conditions.check()?;
+        check_multipliers(&self.multipliers)?;
+        check_number("episode", self.episode)?;
+        check_number("step", self.step)?;
+        check_snapshot(&self.snapshot)
     }
 }
 
 impl Limits for Measure {
     fn check(&self) -> Result<(), String> {
-        self.world.check()?;
-        check_multiplier(self.multiplier)?;
-        below_last(self.first)?;
+        self.conditions.check()?;
+        check_multipliers(&self.multipliers)?;
+        check_number("first", self.first)?;
         if (1..=MOST_EPISODES).contains(&self.episodes) {
             return Ok(());
         }
@@ -128,18 +139,33 @@ impl Limits for Measure {
     }
 }
 
-fn check_multiplier(multiplier: f32) -> Result<(), String> {
-    if (0.0..=MOST_MULTIPLIER).contains(&multiplier) {
-        return Ok(());
+fn check_snapshot(snapshot: &[f64]) -> Result<(), String> {
+    if snapshot.len() > MOST_NUMBERS {
+        let n = snapshot.len();
+        return Err(format!("invalid `snapshot`: {n} numbers (at most {MOST_NUMBERS})"));
     }
-    Err(format!("invalid `multiplier`: {multiplier} (0 to {MOST_MULTIPLIER})"))
+    match snapshot.iter().find(|number| !(-LARGEST..=LARGEST).contains(*number)) {
+        Some(number) => Err(format!("invalid `snapshot`: {number} (from -{LARGEST} to {LARGEST})")),
+        None => Ok(()),
+    }
 }
 
-fn below_last(episode: u64) -> Result<(), String> {
-    if episode < LAST_START {
+fn check_multipliers(multipliers: &[f32]) -> Result<(), String> {
+    if multipliers.len() > MOST_NUMBERS {
+        let n = multipliers.len();
+        return Err(format!("invalid `multipliers`: {n} numbers (one per constraint)"));
+    }
+    match multipliers.iter().find(|number| !(0.0..=MOST_MULTIPLIER).contains(*number)) {
+        Some(number) => Err(format!("invalid `multipliers`: {number} (0 to {MOST_MULTIPLIER})")),
+        None => Ok(()),
+    }
+}
+
+fn check_number(name: &str, number: u64) -> Result<(), String> {
+    if number < LAST {
         return Ok(());
     }
-    Err(format!("invalid start state: {episode} (numbered below {LAST_START})"))
+    Err(format!("invalid `{name}`: {number} (numbered below {LAST})"))
 }
 
 #[cfg(test)]
@@ -148,11 +174,13 @@ mod tests {
     use serde_json::json;
 
     fn step(change: impl FnOnce(&mut serde_json::Value)) -> Result<Step, String> {
-        let points = [[0.0, 0.5], [1.0, -1.0]];
         let mut message = json!({
-            "world": {"agents": 2, "layout": "random", "contact": false},
-            "multiplier": 0.5,
-            "situation": {"positions": points, "velocities": points, "landmarks": points},
+            "policy": {"reference": "oracle"},
+            "conditions": {"agents": 2, "options": {"kind": "plain"}},
+            "multipliers": [0.5],
+            "episode": 3,
+            "step": 4,
+            "snapshot": [0.0, 0.5, 1.0, -1.0],
         });
         change(&mut message);
         read(message.to_string().as_bytes())
@@ -160,19 +188,28 @@ mod tests {
 
     #[test]
     fn a_proper_message_is_read() {
-        assert_eq!(step(|_| {}).unwrap().multiplier, 0.5);
+        let message = step(|_| {}).unwrap();
+        assert_eq!((message.multipliers, message.step), (vec![0.5], 4));
+        assert_eq!(message.policy, Side::Reference("oracle".into()));
+        assert_eq!(step(|m| m["policy"] = json!("compare")).unwrap().policy, Side::Compare);
     }
 
     #[test]
     fn every_limit_is_kept_and_named() {
         let error = |change: fn(&mut serde_json::Value)| step(change).unwrap_err();
         for (error, word) in [
-            (error(|m| m["multiplier"] = json!(-1)), "`multiplier`: -1"),
-            (error(|m| m["multiplier"] = json!("x")), "expected f32"),
-            (error(|m| m["multiplier"] = json!(1e300)), "number out of range"),
-            (error(|m| m["world"]["agents"] = json!(1000)), "`agents`: 1000"),
-            (error(|m| m["world"]["agents"] = json!(3)), "2 points for 3 agents"),
-            (error(|m| m["situation"]["landmarks"][1][0] = json!(1e9)), "`landmarks`"),
+            (error(|m| m["multipliers"][0] = json!(-1)), "`multipliers`: -1"),
+            (error(|m| m["multipliers"] = json!("x")), "expected a sequence"),
+            (error(|m| m["multipliers"][0] = json!(1e300)), "number out of range"),
+            (error(|m| m["multipliers"] = json!(vec![0.5; 5000])), "`multipliers`: 5000 numbers"),
+            (error(|m| m["conditions"]["agents"] = json!(1000)), "`agents`: 1000"),
+            (error(|m| m["conditions"]["agents"] = json!(0)), "`agents`: 0"),
+            (error(|m| m["snapshot"][1] = json!(1e9)), "`snapshot`: 1000000000"),
+            (error(|m| m["snapshot"][1] = json!(null)), "invalid type: null"),
+            (error(|m| m["snapshot"] = json!(vec![0.5; 5000])), "`snapshot`: 5000 numbers"),
+            (error(|m| m["episode"] = json!(u64::MAX)), "`episode`"),
+            (error(|m| m["step"] = json!(1_000_000)), "`step`: 1000000"),
+            (error(|m| m["policy"] = json!("stranger")), "unknown variant `stranger`"),
             (error(|m| m["surprise"] = json!(1)), "unknown field `surprise`"),
             (error(|m| *m = json!([])), "invalid message"),
         ] {

@@ -1,6 +1,6 @@
 //! The live page's server: every request a question with an answer of its own.
 //!
-//! It keeps no session: a page sends the situation it shows and gets the next one, so that dragging,
+//! It keeps no session: a page sends the moment it shows and gets the next one, so that dragging,
 //! a moved slider or a reload need no bookkeeping here, and nothing grows with the number of pages.
 
 mod access;

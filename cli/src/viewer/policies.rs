@@ -2,16 +2,17 @@
 
 use super::{
     answer::Refusal,
-    follow::{Followed, Reading, team_of},
-    message::{Measure, Side, Start, Step, World},
+    follow::{Followed, Reading},
+    message::{Conditions, Measure, Show, Side, Start, Step},
     work::Turn,
 };
-use crate::playback::Playback;
-use cgcmarl::environment::spread_options::SimpleSpreadOptions;
+use crate::playback::{Playback, reference_names};
+use anyhow::{Context, bail};
+use cgcmarl::{environment::Scenario, run::Moment};
 use serde_json::{Value, json};
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -20,39 +21,42 @@ const MOST_WAITING: usize = 12;
 /// How long a measurement goes on before it answers with the episodes it has.
 const ENOUGH: Duration = Duration::from_millis(250);
 
-/// Who plays beside the run.
+/// Who plays beside the run when a page is opened.
 enum Companion {
     Nobody,
-    Oracle,
+    Reference(String),
     Run(Followed),
 }
 
-/// Which policy in which world.
+/// Which policy under which conditions.
 #[derive(Clone, Debug, PartialEq)]
 struct Key {
     side: Side,
     model_version: u64,
-    agents: usize,
-    layout: String,
-    contact: bool,
+    conditions: Conditions,
 }
 
 /// Every policy that can be watched.
 pub(crate) struct PolicyPool {
     run: Followed,
     companion: Companion,
+    references: Vec<String>,
     waiting: Mutex<Vec<(Key, Playback)>>,
 }
 
 impl PolicyPool {
-    /// The run, and who plays beside it: another run, or `oracle`.
+    /// The run, and who plays beside it: another run, or a reference of the task.
     pub(crate) fn new(run: &Path, compare: Option<&str>) -> anyhow::Result<Self> {
+        let run = Followed::open(run)?;
+        let references = reference_names(&run.reading().scenario)?;
         let companion = match compare {
             None => Companion::Nobody,
-            Some("oracle") => Companion::Oracle,
-            Some(path) => Companion::Run(Followed::open(Path::new(path))?),
+            Some(name) if references.iter().any(|known| known == name) => {
+                Companion::Reference(name.to_owned())
+            }
+            Some(path) => Companion::Run(beside(&run.reading(), path, &references)?),
         };
-        Ok(Self { run: Followed::open(run)?, companion, waiting: Mutex::default() })
+        Ok(Self { run, companion, references, waiting: Mutex::default() })
     }
 
     /// Looks for newer checkpoints, curves and fronts.
@@ -66,23 +70,24 @@ impl PolicyPool {
     /// What the page shows, and a tag that changes with it.
     pub(crate) fn description(&self) -> (Value, String) {
         let reading = self.run.reading();
-        let (compare, other_version, any_team) = match &self.companion {
-            Companion::Nobody => (Value::Null, 0, reading.any_team),
-            Companion::Oracle => (json!({ "name": "oracle" }), 0, reading.any_team),
+        let (mut companion, mut any_team, mut other_version) = (Value::Null, reading.any_team, 0);
+        let mut sides: Vec<Value> = vec![];
+        match &self.companion {
+            Companion::Nobody => {}
+            Companion::Reference(name) => companion = json!({ "reference": name }),
             Companion::Run(other) => {
                 let other = other.reading();
-                let data = json!({
-                    "name": other.data["name"],
-                    "steps": other.data["steps"],
-                    "total_steps": other.data["total_steps"],
-                    "front": other.data["front"],
-                });
-                (data, other.version, reading.any_team && other.any_team)
+                (companion, other_version) = ("compare".into(), other.version);
+                any_team &= other.any_team;
+                sides.push(json!({ "side": companion, "name": other.data["name"] }));
             }
-        };
+        }
+        let reference = |name| json!({ "side": { "reference": name }, "name": name });
+        sides.extend(self.references.iter().map(reference));
         let tag = format!("\"{}-{other_version}\"", reading.version);
         let mut data = reading.data.clone();
-        data["compare"] = compare;
+        data["sides"] = sides.into();
+        data["beside"] = companion;
         data["any_team"] = any_team.into();
         data["version"] = json!([reading.version, other_version]);
         (data, tag)
@@ -90,33 +95,52 @@ impl PolicyPool {
 
     /// A start state.
     pub(crate) fn start(&self, message: &Start) -> Result<Value, Refusal> {
-        let (key, mut playback) = self.take(Side::Run, &message.world)?;
-        playback.reset(self.start_seed(), message.episode);
-        let answer = json!({ "situation": playback.situation(), "radius": playback.radius() });
+        let (key, mut playback) = self.take(&Side::Run, &message.conditions)?;
+        playback.begin(self.start_seed(), message.episode);
+        let look = playback.look();
+        let horizon = playback.spec().horizon;
         self.give_back(key, playback);
-        Ok(answer)
+        Ok(json!({ "snapshot": look.snapshot, "drawing": look.drawing, "horizon": horizon }))
+    }
+
+    /// How a moment looks.
+    pub(crate) fn show(&self, message: &Show) -> Result<Value, Refusal> {
+        let (key, mut playback) = self.take(&Side::Run, &message.conditions)?;
+        let moment = Moment { start_seed: self.start_seed(), episode: 0, step: 0 };
+        let restored = playback.restore(&message.snapshot, moment);
+        let look = playback.look();
+        self.give_back(key, playback);
+        restored.map_err(|error| Refusal::bad(error.to_string()))?;
+        serde_json::to_value(look).map_err(|_| Refusal::ours())
     }
 
     /// One step.
     pub(crate) fn step(&self, message: &Step) -> Result<Value, Refusal> {
-        let (key, mut playback) = self.take(message.policy, &message.world)?;
-        playback.place(&message.situation);
-        let report = playback.step(message.multiplier);
+        let (key, mut playback) = self.take(&message.policy, &message.conditions)?;
+        let Step { episode, step, .. } = *message;
+        let moment = Moment { start_seed: self.start_seed(), episode, step };
+        let report = fitting(&playback, &message.multipliers).and_then(|multipliers| {
+            playback
+                .restore(&message.snapshot, moment)
+                .map_err(|error| Refusal::bad(error.to_string()))?;
+            Ok(playback.step(multipliers))
+        });
         self.give_back(key, playback);
-        serde_json::to_value(report).map_err(|_| Refusal::ours())
+        serde_json::to_value(report?).map_err(|_| Refusal::ours())
     }
 
     /// Episodes from the start states of every sweep: as many as were asked for, or as time allows, at
     /// least one. Nobody waits for a measurement in vain: it ends when its client has left.
     pub(crate) fn measure(&self, message: &Measure, turn: &mut Turn) -> Result<Value, Refusal> {
-        let (key, mut playback) = self.take(message.policy, &message.world)?;
+        let (key, mut playback) = self.take(&message.policy, &message.conditions)?;
+        let multipliers = fitting(&playback, &message.multipliers)?;
         let start_seed = self.start_seed();
-        let mut scores: Vec<[f64; 2]> = vec![];
+        let mut scores: Vec<Vec<f64>> = vec![];
         for episode in message.first..message.first + message.episodes as u64 {
             let mut goes_on = || turn.goes_on();
-            let score = playback.score(start_seed, episode, message.multiplier, &mut goes_on);
-            let Some((coverage, collisions)) = score else { break };
-            scores.push([coverage, collisions]);
+            let score = playback.score((start_seed, episode), multipliers, &mut goes_on);
+            let Some(score) = score else { break };
+            scores.push(score);
             if turn.lasted() > ENOUGH {
                 break;
             }
@@ -129,33 +153,34 @@ impl PolicyPool {
         self.run.reading().model.config.evaluation.start_seed
     }
 
-    /// A policy in the world asked for: one that waits, or a new one.
-    fn take(&self, side: Side, world: &World) -> Result<(Key, Playback), Refusal> {
-        let (reading, oracle) = match (side, &self.companion) {
-            (Side::Run, _) => (self.run.reading(), false),
-            (Side::Compare, Companion::Oracle) => (self.run.reading(), true),
-            (Side::Compare, Companion::Run(other)) => (other.reading(), false),
-            (Side::Compare, Companion::Nobody) => {
-                return Err(Refusal::bad("no second policy: start with `--compare RUN|oracle`"));
+    /// The run whose files a side is made of.
+    fn reading(&self, side: &Side) -> Result<Arc<Reading>, Refusal> {
+        match (side, &self.companion) {
+            (Side::Compare, Companion::Run(other)) => Ok(other.reading()),
+            (Side::Compare, _) => {
+                Err(Refusal::bad("there is no second run: start with `--compare RUN`"))
             }
-        };
+            _ => Ok(self.run.reading()),
+        }
+    }
+
+    /// A policy under the conditions asked for: one that waits, or a new one.
+    fn take(&self, side: &Side, conditions: &Conditions) -> Result<(Key, Playback), Refusal> {
+        let reading = self.reading(side)?;
         let key = Key {
-            side,
+            side: side.clone(),
             model_version: reading.model_version,
-            agents: world.agents,
-            layout: world.layout.clone(),
-            contact: world.contact,
+            conditions: conditions.clone(),
         };
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = waiting.iter().position(|(other, _)| *other == key) {
             return Ok(waiting.remove(index));
         }
         drop(waiting);
-        let options = options(&reading, world)?;
-        let playback = if oracle {
-            Playback::oracle(&options)
-        } else {
-            Playback::trained(&reading.model, &options)
+        let scenario = scenario(&reading, conditions)?;
+        let playback = match side {
+            Side::Reference(name) => Playback::reference(name, &scenario),
+            Side::Run | Side::Compare => Playback::trained(&reading.model, &scenario),
         };
         playback.map(|playback| (key, playback)).map_err(|error| Refusal::bad(error.to_string()))
     }
@@ -170,12 +195,50 @@ impl PolicyPool {
     }
 }
 
-/// The run's environment with the team, layout and contact asked for.
-fn options(reading: &Reading, world: &World) -> Result<SimpleSpreadOptions, Refusal> {
-    let layout = serde_json::from_value(json!(world.layout)).map_err(|_| {
-        let names = "random, spread_uniform, line or clustered_pair";
-        Refusal::bad(format!("invalid `layout`: {:?} (one of {names})", world.layout))
+/// A second run of the same task.
+fn beside(run: &Reading, path: &str, references: &[String]) -> anyhow::Result<Followed> {
+    let other = Followed::open(Path::new(path)).with_context(|| {
+        format!("`--compare` takes another run, or one of {}", references.join(", "))
     })?;
-    let environment = team_of(&reading.model, world.agents);
-    Ok(SimpleSpreadOptions { layout, contact: Some(world.contact), ..environment })
+    let (own, others) = (run.scenario.name(), other.reading().scenario.name().to_owned());
+    if own != others {
+        bail!("{path} is a run of {others}, not of {own}: the two cannot play side by side");
+    }
+    Ok(other)
+}
+
+/// Multipliers, one for each constraint.
+fn fitting<'a>(playback: &Playback, multipliers: &'a [f32]) -> Result<&'a [f32], Refusal> {
+    let (names, n) = (playback.spec().constraint_names(), multipliers.len());
+    if n == names.len() {
+        return Ok(multipliers);
+    }
+    let names = names.join(", ");
+    Err(Refusal::bad(format!("invalid `multipliers`: {n} numbers (one for each of: {names})")))
+}
+
+/// The run's scenario with the team and the options asked for.
+fn scenario(reading: &Reading, conditions: &Conditions) -> Result<Scenario, Refusal> {
+    let bad = |error: cgcmarl::Error| Refusal::bad(error.to_string());
+    let own = &reading.scenario;
+    let mut config = reading.model.config.clone();
+    if conditions.agents != own.n_agents().map_err(bad)? {
+        config.environment = own.with_agents(conditions.agents).map_err(bad)?.options().clone();
+    }
+    let options = own.info().map_err(bad)?.options;
+    let mut changes = vec![];
+    for (key, word) in &conditions.options {
+        let choices = options.iter().find(|option| option.key == *key).map(|o| &o.choices[..]);
+        match choices {
+            None | Some([]) => {
+                return Err(Refusal::bad(format!("invalid option `{key}`: not for this page")));
+            }
+            Some(choices) if !choices.contains(word) => {
+                let choices = choices.join(", ");
+                return Err(Refusal::bad(format!("invalid `{key}`: {word:?} (one of {choices})")));
+            }
+            Some(_) => changes.push((format!("environment.{key}"), word.clone())),
+        }
+    }
+    config.with(&changes).and_then(|config| config.scenario()).map_err(bad)
 }

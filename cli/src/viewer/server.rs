@@ -22,7 +22,7 @@ use tokio::{runtime, time::sleep};
 
 /// Most bytes of a request before its body.
 const MOST_HEAD: usize = 16 * 1024;
-/// Most bytes of a body: a situation of the largest team takes a tenth of that.
+/// Most bytes of a body: a moment of the largest team takes a tenth of that.
 const MOST_BODY: usize = 64 * 1024;
 /// How often the server looks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(20);

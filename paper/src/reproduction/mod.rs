@@ -20,6 +20,8 @@ pub use gather::{gather, open, results};
 pub use job::{JobEnd, is_done, run_job, run_reference, training_seconds};
 pub use marl_eval::marl_eval;
 pub use plan::{Budget, Job, LAYOUTS, Plan, ROWS, Row};
-pub use results::{COVERAGES, Dominance, Learning, MethodFront, Point, RESULTS_FILE, Results, Spread, Team};
+pub use results::{
+    COVERAGES, Dominance, Learning, MethodFront, Point, RESULTS_FILE, Results, Spread, Team,
+};
 pub use row_file::{PlayedLayout, PlayedPoint, RowResult};
 pub use rows::{LeftOut, Rows};

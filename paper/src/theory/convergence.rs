@@ -17,6 +17,7 @@ use cgcmarl::{
     rng::{Purpose, Rng, Streams},
 };
 use rayon::prelude::*;
+use std::iter::repeat;
 
 /// The rule that gives both heads their targets.
 pub type TargetRule = fn(f32, f32, f32, NextValues<'_>) -> HeadTargets;
@@ -230,7 +231,8 @@ impl<'a> Run<'a> {
             let start = problem.regional_row(members, n, self.state, 0);
             let table = self.tables.region_mut(region);
             table.copy_from_slice(&self.heads.rounded[0][region][start..][..width]);
-            augment(table, &self.heads.rounded[1][region][start..][..width], self.multiplier);
+            let cost = &self.heads.rounded[1][region][start..][..width];
+            augment(table, cost, repeat(&self.multiplier));
         }
         let mut action = JointAction::new();
         self.coordinator.coordinate(&problem.graph, &self.tables, &mut action);

@@ -18,7 +18,7 @@ use cgcmarl::{
     coordination::{Coordinator, Exhaustive, FactorTables},
     graph::JointAction,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter::repeat};
 
 /// Differences below this are rounding.
 const ROUNDING: f64 = 1e-4;
@@ -39,7 +39,11 @@ pub(super) fn executed_policy(
             problem.fill_tables(&heads[0], state, &mut tables);
             problem.fill_tables(&heads[1], state, &mut costs);
             for region in 0..problem.graph.n_regions() {
-                augment(tables.region_mut(region), costs.region(region), multiplier as f32);
+                augment(
+                    tables.region_mut(region),
+                    costs.region(region),
+                    repeat(&(multiplier as f32)),
+                );
             }
             Exhaustive.coordinate(&problem.graph, &tables, &mut action);
             action.iter().fold(0, |index, a| index * problem.n_actions + a)

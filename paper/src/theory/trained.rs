@@ -144,8 +144,8 @@ fn team_values(
     state: &[f32],
     action: &[usize],
 ) -> Vec<f32> {
-    let stage = policy.stage(view);
-    let (network, stride) = (stage.network, stage.network.n_inputs());
+    let context = policy.context(view);
+    let (network, stride) = (context.network, context.network.n_inputs());
     let mut graph = CoordinationGraph::default();
     view.graph(state, &mut graph);
     let n_rows = graph.n_regions();
@@ -156,7 +156,7 @@ fn team_values(
     let actions: Vec<usize> = graph.regions().flatten().map(|&agent| action[agent]).collect();
     let mut values = vec![0.0; n_rows * network.n_heads()];
     let mut workspace = TwoHeadWorkspace::default();
-    network.values(stage.parameters, &rows, n_rows, &actions, &mut values, &mut workspace);
+    network.values(context.parameters, &rows, n_rows, &actions, &mut values, &mut workspace);
     (0..network.n_heads())
         .map(|head| values.iter().skip(head).step_by(network.n_heads()).sum())
         .collect()
@@ -164,13 +164,13 @@ fn team_values(
 
 /// The action a cost head is trained to follow: its own where λ is an input, else the primary-greedy.
 fn followed(policy: &CgCmarlPolicy, view: &dyn View, state: &[f32]) -> JointAction {
-    let stage = policy.stage(view);
+    let context = policy.context(view);
     let mut multipliers = policy.multipliers().to_vec();
-    if stage.network.n_multipliers() == 0 {
+    if context.network.n_multipliers() == 0 {
         multipliers.fill(0.0);
     }
     let mut action = JointAction::new();
-    policy.actor(view, None).decide(stage, state, &multipliers, &mut action);
+    policy.actor(view, None).decide(context, state, &multipliers, &mut action);
     action
 }
 
@@ -184,13 +184,13 @@ fn decide(
     let mut actor = policy.actor(view, Some(Box::new(Exact::new(limits))));
     let mut action = JointAction::new();
     let (graph, tables, exact) =
-        actor.decide(policy.stage(view), state, policy.multipliers(), &mut action);
+        actor.decide(policy.context(view), state, policy.multipliers(), &mut action);
     let max_sum = coordinator().coordinate(graph, tables, &mut action).value;
     let apart = (0..graph.n_regions())
         .map(|region| f64::from(tables.region(region).iter().fold(f32::MIN, |m, &v| m.max(v))))
         .sum();
     let mut own = policy.actor(view, None);
-    let acted = own.decide(policy.stage(view), state, policy.multipliers(), &mut action).2.value;
+    let acted = own.decide(policy.context(view), state, policy.multipliers(), &mut action).2.value;
     Decision { best: exact.value, acted, max_sum, apart, is_proven: exact.converged }
 }
 

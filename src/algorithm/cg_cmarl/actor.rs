@@ -2,10 +2,11 @@
 
 use super::{
     exploration::TableNoise,
-    head::Head,
     network::{TwoHead, TwoHeadWorkspace},
+    region_views::{Averaging, RegionViews},
 };
 use crate::{
+    algorithm::{action_masks::ActionMasks, state_tables::StateTables},
     coordination::{Coordination, Coordinator, FactorTables},
     environment::View,
     graph::{CoordinationGraph, JointAction},
@@ -21,38 +22,9 @@ pub(super) fn states_per_shard(max_regions: usize) -> usize {
     ROWS_PER_SHARD.div_ceil(max_regions.max(1))
 }
 
-/// Over which of its equivalent sights a region's table is averaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Averaging {
-    /// The two orders of a pair's members.
-    pub orders: bool,
-    /// The first so many symmetries of the world; one for the world as it is.
-    pub symmetries: usize,
-}
-
-impl Averaging {
-    /// A region is seen once.
-    pub const NONE: Self = Self { orders: false, symmetries: 1 };
-}
-
-/// Chooses joint actions for a few states at a time; owns every buffer that takes.
-pub struct Actor {
-    coordinator: Box<dyn Coordinator>,
-    sights: Sights,
-    graph: CoordinationGraph,
-    counts: Vec<usize>,
-    rows: Vec<f32>,
-    turned: Vec<f32>,
-    reversed: Vec<bool>,
-    row_multipliers: Vec<f32>,
-    tables: FactorTables,
-    fitted: usize,
-    network: TwoHeadWorkspace,
-}
-
 /// What an actor needs to know of the moment.
 #[derive(Clone, Copy)]
-pub struct Stage<'a> {
+pub struct ActingContext<'a> {
     /// The network's shape.
     pub network: &'a TwoHead,
     /// The network's numbers.
@@ -63,190 +35,142 @@ pub struct Stage<'a> {
     pub noise: Option<(&'a TableNoise, f32)>,
 }
 
+/// Chooses joint actions for a few states at a time; owns every buffer that takes.
+pub struct Actor {
+    coordinator: Box<dyn Coordinator>,
+    region_views: RegionViews,
+    problem: StateTables,
+    masks: ActionMasks,
+    rows: StateRows,
+    network: TwoHeadWorkspace,
+}
+
+/// The input rows of all regions of some states: a state's views one after the other.
+#[derive(Default)]
+struct StateRows {
+    inputs: Vec<f32>,
+    multipliers: Vec<f32>,
+    n_rows: usize,
+    /// Where the rows of each state begin.
+    starts: Vec<usize>,
+    transformed: Vec<f32>,
+    reversed: Vec<bool>,
+}
+
 impl Actor {
     /// An actor.
     pub fn new(view: &dyn View, coordinator: Box<dyn Coordinator>, averaging: Averaging) -> Self {
-        let spec = view.spec();
-        let graph = CoordinationGraph::empty(spec.n_agents());
-        let tables = FactorTables::zeros(&graph, spec.n_actions());
         Self {
-            fitted: graph.n_regions(),
             coordinator,
-            sights: Sights::new(view, averaging),
-            graph,
-            counts: Vec::new(),
-            rows: Vec::new(),
-            turned: Vec::new(),
-            reversed: Vec::new(),
-            row_multipliers: Vec::new(),
-            tables,
+            region_views: RegionViews::new(view, averaging),
+            problem: StateTables::new(view.spec()),
+            masks: ActionMasks::default(),
+            rows: StateRows::default(),
             network: TwoHeadWorkspace::default(),
         }
     }
 
-    /// Writes the joint action of each state; `multipliers` holds one row per state.
+    /// Writes the joint action of each state; `multipliers` holds one row per state, `rngs` one
+    /// stream per state where there is noise.
     pub fn choose(
         &mut self,
-        stage: Stage<'_>,
+        context: ActingContext<'_>,
         states: &[f32],
         multipliers: &[f32],
         rngs: &mut [Rng],
         actions: &mut [JointAction],
     ) {
-        let n_rows = self.gather(stage, states, multipliers);
-        let Stage { network, parameters, view, .. } = stage;
-        let Self { rows, row_multipliers, network: buffers, .. } = self;
-        let terms = network.terms(parameters, rows, n_rows, row_multipliers, buffers);
-        let width = self.sights.len() * network.head().n_terms();
-        let state_width = view.spec().state_width;
-        let mut start = 0;
-        for (slot, action) in actions.iter_mut().enumerate() {
-            let terms = &mut terms[start..start + self.counts[slot] * width];
-            start += terms.len();
-            view.graph(&states[slot * state_width..][..state_width], &mut self.graph);
-            refit(&mut self.tables, &mut self.fitted, &self.graph);
-            self.sights.fill_tables(network.head(), terms, &mut self.tables);
-            if let Some((noise, scale)) = stage.noise {
-                noise.add(self.tables.regions_mut(), scale, &mut rngs[slot]);
+        self.evaluate(context, states, multipliers);
+        let states = states.chunks_exact(context.view.spec().state_width);
+        for (index, (state, action)) in states.zip(actions).enumerate() {
+            self.fill_tables(context, index, state);
+            if let Some((noise, scale)) = context.noise {
+                noise.add(self.problem.tables.regions_mut(), scale, &mut rngs[index]);
             }
-            self.coordinator.coordinate(&self.graph, &self.tables, action);
+            self.problem.solve(self.coordinator.as_mut(), action);
         }
     }
 
     /// The tables of one state and their solution, for those who look inside a decision.
     pub fn decide(
         &mut self,
-        stage: Stage<'_>,
+        context: ActingContext<'_>,
         state: &[f32],
         multipliers: &[f32],
         action: &mut JointAction,
     ) -> (&CoordinationGraph, &FactorTables, Coordination) {
-        let n_rows = self.gather(stage, state, multipliers);
-        let Self { rows, row_multipliers, network: buffers, .. } = self;
-        let network = stage.network;
-        let terms = network.terms(stage.parameters, rows, n_rows, row_multipliers, buffers);
-        stage.view.graph(state, &mut self.graph);
-        refit(&mut self.tables, &mut self.fitted, &self.graph);
-        self.sights.fill_tables(network.head(), terms, &mut self.tables);
-        let answer = self.coordinator.coordinate(&self.graph, &self.tables, action);
-        (&self.graph, &self.tables, answer)
+        self.evaluate(context, state, multipliers);
+        self.fill_tables(context, 0, state);
+        let answer = self.problem.solve(self.coordinator.as_mut(), action);
+        (&self.problem.graph, &self.problem.tables, answer)
     }
 
-    /// Writes the input rows of all regions of all states: a state's sights one after the other.
-    fn gather(&mut self, stage: Stage<'_>, states: &[f32], multipliers: &[f32]) -> usize {
-        let Stage { network, view, .. } = stage;
-        let (stride, n_constraints) = (network.n_inputs(), network.n_heads() - 1);
-        self.counts.clear();
-        self.row_multipliers.clear();
-        let mut n_rows = 0;
-        for (slot, state) in states.chunks_exact(view.spec().state_width).enumerate() {
-            view.graph(state, &mut self.graph);
-            let n_regions = self.graph.n_regions();
-            let n_new = self.sights.len() * n_regions;
-            self.counts.push(n_regions);
-            self.reversed.resize(n_regions, true);
-            let end = (n_rows + n_new) * stride;
-            if self.rows.len() < end {
-                self.rows.resize(end, 0.0);
-            }
-            let rows = &mut self.rows[n_rows * stride..end];
-            for (sight, rows) in rows.chunks_exact_mut((n_regions * stride).max(1)).enumerate() {
-                let (symmetry, reversed) = self.sights.describe(sight);
-                self.turned.clear();
-                self.turned.extend_from_slice(state);
-                view.transform_state(symmetry, &mut self.turned);
-                let reversed = if reversed { &self.reversed[..] } else { &[] };
-                view.region_rows(&self.turned, &self.graph, reversed, rows, stride);
-            }
-            let multipliers = &multipliers[slot * n_constraints..][..n_constraints];
-            network.write_multipliers(rows, multipliers);
-            for _ in 0..n_new {
-                self.row_multipliers.extend_from_slice(multipliers);
-            }
-            n_rows += n_new;
+    /// Runs the network on all regions of all states, and looks what their agents may do.
+    fn evaluate(&mut self, context: ActingContext<'_>, states: &[f32], multipliers: &[f32]) {
+        let ActingContext { network, parameters, view, .. } = context;
+        let n_constraints = network.n_heads() - 1;
+        self.masks.read(view, states);
+        self.rows.clear();
+        for (index, state) in states.chunks_exact(view.spec().state_width).enumerate() {
+            view.graph(state, &mut self.problem.graph);
+            let multipliers = &multipliers[index * n_constraints..][..n_constraints];
+            self.rows.push(context, &self.problem.graph, &self.region_views, state, multipliers);
         }
-        n_rows
+        let StateRows { inputs, n_rows, multipliers, .. } = &self.rows;
+        network.terms(parameters, inputs, *n_rows, multipliers, &mut self.network);
+    }
+
+    /// Fills the tables of one of the states evaluated last.
+    fn fill_tables(&mut self, context: ActingContext<'_>, index: usize, state: &[f32]) {
+        let head = context.network.head();
+        self.problem.follow(context.view, state);
+        let n_rows = self.region_views.len() * self.problem.graph.n_regions();
+        let first = self.rows.starts[index] * head.n_terms();
+        let terms = &self.network.last_terms()[first..][..n_rows * head.n_terms()];
+        self.region_views.fill_tables(head, terms, &mut self.problem);
+        self.problem.forbid_only(&self.masks, index);
     }
 }
 
-/// The equivalent sights of a region: every symmetry, and under each both orders.
-struct Sights {
-    orders: usize,
-    /// For each symmetry and entry of a table: the entry that means the same under the symmetry.
-    turned_entries: Vec<Vec<usize>>,
-    table: Vec<f32>,
-}
-
-impl Sights {
-    fn new(view: &dyn View, averaging: Averaging) -> Self {
-        let spec = view.spec();
-        let orders = 1 + usize::from(averaging.orders && spec.region_size == 2);
-        let n_symmetries = averaging.symmetries.min(view.n_symmetries()).max(1);
-        let n_entries =
-            if n_symmetries > 1 { spec.n_actions().pow(spec.region_size as u32) } else { 0 };
-        let turned_entry = |symmetry: usize, entry: usize| {
-            let (mut rest, mut place, mut turned) = (entry, 1, 0);
-            for _ in 0..spec.region_size {
-                turned += place * view.transform_action(symmetry, rest % spec.n_actions());
-                rest /= spec.n_actions();
-                place *= spec.n_actions();
-            }
-            turned
-        };
-        let turned_entries = (0..n_symmetries)
-            .map(|symmetry| (0..n_entries).map(|entry| turned_entry(symmetry, entry)).collect())
-            .collect();
-        Self { orders, turned_entries, table: vec![0.0; n_entries] }
+impl StateRows {
+    fn clear(&mut self) {
+        self.multipliers.clear();
+        self.starts.clear();
+        self.n_rows = 0;
     }
 
-    fn len(&self) -> usize {
-        self.orders * self.turned_entries.len()
-    }
-
-    /// Symmetry and order of a sight.
-    fn describe(&self, sight: usize) -> (usize, bool) {
-        (sight / self.orders, sight % self.orders == 1)
-    }
-
-    /// Writes the table of every region: the mean over its sights, whose terms lie one sight of all
-    /// regions after the other.
-    fn fill_tables(&mut self, head: &Head, terms: &mut [f32], tables: &mut FactorTables) {
-        let (n_terms, n_entries) = (head.n_terms(), head.n_entries());
-        let share = 1.0 / self.turned_entries.len() as f32;
-        let per_symmetry = terms.len() / self.turned_entries.len();
-        let tables = tables.regions_mut();
-        for (symmetry, terms) in terms.chunks_exact_mut(per_symmetry.max(1)).enumerate() {
-            let (forth, back) = terms.split_at_mut(per_symmetry / self.orders);
-            let cells = tables.chunks_exact_mut(n_entries);
-            for (region, (row, table)) in forth.chunks_exact_mut(n_terms).zip(cells).enumerate() {
-                if self.orders == 2 {
-                    head.average_orders(row, &back[region * n_terms..][..n_terms]);
-                }
-                if symmetry == 0 {
-                    head.expand(row, table);
-                    continue;
-                }
-                head.expand(row, &mut self.table);
-                let turned = &self.turned_entries[symmetry];
-                table.iter_mut().zip(turned).for_each(|(sum, &entry)| *sum += self.table[entry]);
-            }
+    /// Adds the rows of one state.
+    fn push(
+        &mut self,
+        context: ActingContext<'_>,
+        graph: &CoordinationGraph,
+        views: &RegionViews,
+        state: &[f32],
+        multipliers: &[f32],
+    ) {
+        let ActingContext { network, view, .. } = context;
+        let (stride, n_regions) = (network.n_inputs(), graph.n_regions());
+        let first = self.n_rows;
+        self.starts.push(first);
+        self.n_rows += views.len() * n_regions;
+        self.reversed.resize(n_regions, true);
+        let end = self.n_rows * stride;
+        if self.inputs.len() < end {
+            self.inputs.resize(end, 0.0);
         }
-        if share < 1.0 {
-            tables.iter_mut().for_each(|entry| *entry *= share);
+        let rows = &mut self.inputs[first * stride..end];
+        for (index, rows) in rows.chunks_exact_mut((n_regions * stride).max(1)).enumerate() {
+            let (symmetry, reversed) = views.describe(index);
+            self.transformed.clear();
+            self.transformed.extend_from_slice(state);
+            view.transform_state(symmetry, &mut self.transformed);
+            let reversed = if reversed { &self.reversed[..] } else { &[] };
+            view.region_rows(&self.transformed, graph, reversed, rows, stride);
         }
-    }
-}
-
-/// Gives the tables the shape of a graph. Regions are all of one size, so that only their number
-/// matters; every entry is written afterwards and no utility ever is.
-pub(in crate::algorithm) fn refit(
-    tables: &mut FactorTables,
-    fitted: &mut usize,
-    graph: &CoordinationGraph,
-) {
-    if *fitted != graph.n_regions() {
-        tables.fit(graph);
-        *fitted = graph.n_regions();
+        network.write_multipliers(rows, multipliers);
+        for _ in first..self.n_rows {
+            self.multipliers.extend_from_slice(multipliers);
+        }
     }
 }
 
@@ -273,14 +197,17 @@ mod tests {
         let mut state: Vec<f32> =
             (0..view.spec().state_width).map(|_| rng.normal() as f32).collect();
         view.transform_state(symmetry, &mut state);
-        let stage = Stage { network: &network, parameters: &parameters, view, noise: None };
+        let context =
+            ActingContext { network: &network, parameters: &parameters, view, noise: None };
         let mut actor = Actor::new(view, SolverOptions::default().build(), averaging);
         let mut action = vec![0; view.spec().n_agents()];
-        let (graph, tables, _) = actor.decide(stage, &state, &[0.5], &mut action);
-        let turned = Sights::new(view, Averaging { orders: false, symmetries: 8 }).turned_entries;
-        let region =
-            |region| turned[symmetry].iter().map(move |&entry| tables.region(region)[entry]);
-        (0..graph.n_regions()).flat_map(region).collect()
+        let (graph, tables, _) = actor.decide(context, &state, &[0.5], &mut action);
+        let named = |table: &[f32]| {
+            let pairs = (0..25).flat_map(|a| (0..25).map(move |b| [a, b]));
+            let entry = pairs.map(|pair| pair.map(|a| view.transform_action(symmetry, a)));
+            entry.map(|[a, b]| table[a * 25 + b]).collect::<Vec<_>>()
+        };
+        (0..graph.n_regions()).flat_map(|region| named(tables.region(region))).collect()
     }
 
     fn largest_difference(one: &[f32], other: &[f32]) -> f32 {
@@ -288,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn averaged_over_all_symmetries_a_decision_turns_with_the_world() {
+    fn averaged_over_all_symmetries_a_decision_follows_the_state() {
         let whole = Averaging { orders: true, symmetries: 8 };
         let straight = tables(whole, 0);
         for symmetry in 1..8 {

@@ -4,7 +4,7 @@ use crate::rng::Rng;
 
 const N_QUANTILES: usize = 4096;
 
-/// A fast source of Gaussian noise: 4096 equally likely quantiles, four draws per 64 random bits.
+/// A fast source of Gaussian noise: 4096 equally likely quantiles, four numbers per 64 random bits.
 #[derive(Clone, Debug)]
 pub struct TableNoise {
     quantiles: Vec<f32>,

@@ -2,10 +2,12 @@
 //!
 //! `free`: one output per joint action, the paper's |A|^|R|. `tied`: a sum of few shared terms on a
 //! force grid: V + Σ_i E_i\[a_i\] + Σ_i (X_i\[x_i\] + Y_i\[y_i\]) + Σ_{i<k} D_ik\[a_k − a_i\],
-//! where a = (x, y) on the grid.
+//! where a = (x, y) on the grid. Regions may differ in size: in a smaller one than the largest the
+//! members that are missing take action 0 (`free`), or add nothing (`tied`).
 
-use crate::nn::vectorised;
+use crate::nn::{Selection, vectorised};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Which outputs a head has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +22,10 @@ pub enum HeadKind {
 /// Most actions of a force grid: 9 × 9.
 const MAX_GRID_ACTIONS: usize = 81;
 
-/// The terms of one head for regions of a fixed size.
+/// Stands for the action of a member that a region smaller than the largest does not have.
+pub(super) const ABSENT: usize = usize::MAX;
+
+/// The terms of one head for regions of up to a number of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     kind: HeadKind,
@@ -30,7 +35,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of regions with `region_size` members; `tied` needs a force grid.
+    /// The head of regions with at most `region_size` members; `tied` needs a force grid.
     pub fn new(
         kind: HeadKind,
         n_actions: usize,
@@ -46,70 +51,81 @@ impl Head {
         }
     }
 
-    /// Entries of a region's table.
-    pub fn n_entries(&self) -> usize {
-        self.n_actions.pow(self.region_size as u32)
+    /// Members of the largest region.
+    pub fn region_size(&self) -> usize {
+        self.region_size
+    }
+
+    /// Entries of the table of a region with so many members.
+    pub fn n_entries(&self, size: usize) -> usize {
+        self.n_actions.pow(size as u32)
     }
 
     /// Outputs of the head.
     pub fn n_terms(&self) -> usize {
         match self.kind {
-            HeadKind::Free => self.n_entries(),
+            HeadKind::Free => self.n_entries(self.region_size),
             HeadKind::Tied => {
-                let m = self.region_size;
-                1 + m * (self.n_actions + 2 * self.grid) + m * (m - 1) / 2 * self.n_offsets()
+                self.member_start(self.region_size) + self.n_pairs() * self.n_offsets()
             }
         }
     }
 
-    /// Terms that one joint action adds up.
+    /// Most terms that one joint action adds up.
     pub fn n_selected(&self) -> usize {
         match self.kind {
             HeadKind::Free => 1,
-            HeadKind::Tied => {
-                1 + 3 * self.region_size + self.region_size * (self.region_size - 1) / 2
-            }
+            HeadKind::Tied => 1 + 3 * self.region_size + self.n_pairs(),
         }
     }
 
-    /// Writes which terms the joint action `actions` of a region adds up.
+    /// Writes which terms the joint action of a region adds up, one action per member; the rest is
+    /// [`Selection::NONE`].
     pub fn select(&self, actions: &[usize], terms: &mut [usize]) {
-        debug_assert_eq!(actions.len(), self.region_size);
+        debug_assert!(actions.len() <= self.region_size, "{actions:?}");
         match self.kind {
-            HeadKind::Free => terms[0] = actions.iter().fold(0, |i, a| i * self.n_actions + a),
+            HeadKind::Free => {
+                let entry = actions.iter().fold(0, |i, a| i * self.n_actions + a);
+                terms[0] = entry * self.n_entries(self.region_size - actions.len());
+            }
             HeadKind::Tied => self.select_tied(actions, terms),
         }
     }
 
-    /// Writes the region's table from the head's outputs.
-    pub fn expand(&self, terms: &[f32], table: &mut [f32]) {
-        match (self.kind, self.region_size) {
-            (HeadKind::Free, _) => table.copy_from_slice(terms),
+    /// Writes the table of a region with `size` members from the head's outputs.
+    pub fn expand(&self, size: usize, terms: &[f32], table: &mut [f32]) {
+        match (self.kind, size) {
+            (HeadKind::Free, _) if size == self.region_size => table.copy_from_slice(terms),
+            (HeadKind::Free, _) => {
+                let corner = terms.iter().step_by(self.n_entries(self.region_size - size));
+                table.iter_mut().zip(corner).for_each(|(cell, term)| *cell = *term);
+            }
             (HeadKind::Tied, 2) => vectorised(
                 #[inline(always)]
                 || self.expand_tied_pair(terms, table),
             ),
-            (HeadKind::Tied, _) => self.expand_tied(terms, table),
+            (HeadKind::Tied, _) => self.expand_tied(size, terms, table),
         }
     }
 
-    /// Averages the terms of a pair with those of the same pair seen in reverse order.
-    pub fn average_orders(&self, terms: &mut [f32], reversed: &[f32]) {
+    /// Writes the mean of the terms of a pair and of the same pair seen in reverse order.
+    pub fn average_orders(&self, terms: &[f32], reversed: &[f32], mean: &mut [f32]) {
         assert_eq!(self.region_size, 2, "only pairs have a reverse order");
-        let mut blend = |to: usize, from: usize| terms[to] = 0.5 * (terms[to] + reversed[from]);
         let n = self.n_actions;
         if self.kind == HeadKind::Free {
-            (0..n * n).for_each(|entry| blend(entry, entry % n * n + entry / n));
+            for (entry, (mean, term)) in mean.iter_mut().zip(terms).enumerate() {
+                *mean = 0.5 * (term + reversed[entry % n * n + entry / n]);
+            }
             return;
         }
-        blend(0, 0);
-        let (first, second, pair) = (self.agent_start(0), self.agent_start(1), self.pair_start(0));
-        (0..second - first).for_each(|i| blend(first + i, second + i));
-        (0..second - first).for_each(|i| blend(second + i, first + i));
-        (0..self.n_offsets()).for_each(|i| blend(pair + i, pair + self.n_offsets() - 1 - i));
+        let [first, second, pair] = self.pair_spans();
+        mean[0] = 0.5 * (terms[0] + reversed[0]);
+        average(&mut mean[first.clone()], &terms[first.clone()], reversed[second.clone()].iter());
+        average(&mut mean[second.clone()], &terms[second], reversed[first].iter());
+        average(&mut mean[pair.clone()], &terms[pair.clone()], reversed[pair].iter().rev());
     }
 
-    /// Turns the terms of a pair into those of the same pair in reverse order.
+    /// Makes the terms of a pair those of the same pair in reverse order.
     pub fn reverse(&self, terms: &mut [f32]) {
         assert_eq!(self.region_size, 2, "only pairs have a reverse order");
         let n = self.n_actions;
@@ -119,15 +135,19 @@ impl Head {
             }
             return;
         }
-        let (first, second, pair) = (self.agent_start(0), self.agent_start(1), self.pair_start(0));
-        let (one, other) = terms.split_at_mut(second);
-        one[first..].swap_with_slice(&mut other[..second - first]);
-        terms[pair..pair + self.n_offsets()].reverse();
+        let [first, second, pair] = self.pair_spans();
+        let (one, other) = terms.split_at_mut(second.start);
+        one[first].swap_with_slice(&mut other[..second.len()]);
+        terms[pair].reverse();
     }
 
     /// Whether each output is an entry of the table.
     pub fn is_free(&self) -> bool {
         self.kind == HeadKind::Free
+    }
+
+    fn n_pairs(&self) -> usize {
+        self.region_size * self.region_size.saturating_sub(1) / 2
     }
 
     fn n_offsets(&self) -> usize {
@@ -141,85 +161,112 @@ impl Head {
         dx * span + dy
     }
 
-    fn agent_start(&self, slot: usize) -> usize {
+    /// Where the terms of a member begin.
+    fn member_start(&self, slot: usize) -> usize {
         1 + slot * (self.n_actions + 2 * self.grid)
     }
 
-    fn pair_start(&self, pair: usize) -> usize {
-        self.agent_start(self.region_size) + pair * self.n_offsets()
+    /// Where the terms D of two members begin, which lie in the order (0, 1), (0, 2), …, (1, 2), ….
+    fn pair_start(&self, first: usize, second: usize) -> usize {
+        let before = first * (2 * self.region_size - first - 1) / 2;
+        self.member_start(self.region_size) + (before + second - first - 1) * self.n_offsets()
+    }
+
+    /// Where the terms of the first member of a pair, of the second, and of both together lie.
+    fn pair_spans(&self) -> [Range<usize>; 3] {
+        let [first, second, pair] = [0, 1, 2].map(|slot| self.member_start(slot));
+        [first..second, second..pair, pair..pair + self.n_offsets()]
     }
 
     fn select_tied(&self, actions: &[usize], terms: &mut [usize]) {
+        terms.fill(Selection::NONE);
         terms[0] = 0;
         let mut next = 1;
         for (slot, &a) in actions.iter().enumerate() {
-            let start = self.agent_start(slot);
+            let start = self.member_start(slot);
             let axes = start + self.n_actions;
             terms[next] = start + a;
             terms[next + 1] = axes + a / self.grid;
             terms[next + 2] = axes + self.grid + a % self.grid;
             next += 3;
         }
-        let mut pair = 0;
-        for i in 0..actions.len() {
-            for k in i + 1..actions.len() {
-                terms[next] = self.pair_start(pair) + self.offset(actions[i], actions[k]);
+        for (i, &a) in actions.iter().enumerate() {
+            for (k, &b) in actions.iter().enumerate().skip(i + 1) {
+                terms[next] = self.pair_start(i, k) + self.offset(a, b);
                 next += 1;
-                pair += 1;
             }
         }
     }
 
-    /// What one member adds for each of its actions, on top of `base`.
+    /// What one member adds for each of its actions, on top of `base`: E\[a\] + X\[x\] + Y\[y\].
     #[inline(always)]
     fn alone(&self, terms: &[f32], slot: usize, base: f32, sums: &mut [f32]) {
         let g = self.grid;
-        let (own, axes) = terms[self.agent_start(slot)..].split_at(self.n_actions);
-        for (x, (sums, own)) in sums.chunks_exact_mut(g).zip(own.chunks_exact(g)).enumerate() {
-            for (y, (sum, own)) in sums.iter_mut().zip(own).enumerate() {
-                *sum = base + (own + axes[x] + axes[g + y]);
+        let (by_action, axes) = terms[self.member_start(slot)..].split_at(self.n_actions);
+        let (by_x, by_y) = axes.split_at(g);
+        let lines = sums.chunks_exact_mut(g).zip(by_action.chunks_exact(g)).zip(by_x);
+        for ((sums, by_action), x) in lines {
+            for ((sum, a), y) in sums.iter_mut().zip(by_action).zip(by_y) {
+                *sum = base + (a + x + y);
             }
         }
     }
 
-    /// Row a = (x, y) of the table takes its offsets from D[· − x, · − y]: for a fixed y they are
-    /// a stretch of D's lines cut to those b can reach, which is laid out once for all x.
+    /// The table of a pair, row by row: a = (x, y) of the first member takes D\[b − a\], which is D's
+    /// lines g − 1 − x, …, 2g − 2 − x, each from column g − 1 − y on. The columns that a y can reach
+    /// are cut out once; the lines of an x are then one stretch of them.
     #[inline(always)]
     fn expand_tied_pair(&self, terms: &[f32], table: &mut [f32]) {
         let (n, g, span) = (self.n_actions, self.grid, 2 * self.grid - 1);
-        let offsets = &terms[self.pair_start(0)..][..self.n_offsets()];
+        let offsets = &terms[self.pair_start(0, 1)..][..self.n_offsets()];
         let (mut firsts, mut seconds) = ([0.0; MAX_GRID_ACTIONS], [0.0; MAX_GRID_ACTIONS]);
         self.alone(terms, 0, terms[0], &mut firsts[..n]);
         self.alone(terms, 1, 0.0, &mut seconds[..n]);
-        let mut lines = [0.0; 2 * MAX_GRID_ACTIONS];
+        let mut reachable = [0.0; 2 * MAX_GRID_ACTIONS];
         for y in 0..g {
-            for (line, whole) in lines.chunks_exact_mut(g).zip(offsets.chunks_exact(span)) {
-                copy_line(&whole[g - 1 - y..][..g], line);
+            let first_column = g - 1 - y;
+            for (cut, line) in reachable.chunks_exact_mut(g).zip(offsets.chunks_exact(span)) {
+                copy_line(&line[first_column..][..g], cut);
             }
             for x in 0..g {
                 let a = x * g + y;
+                let first_line = g - 1 - x;
                 let row = &mut table[a * n..][..n];
-                let line = &lines[(g - 1 - x) * g..];
-                match (row.first_chunk_mut(), line.first_chunk()) {
-                    (Some(row), Some(line)) if n == 25 => add_row(row, firsts[a], &seconds, line),
-                    _ => add_entries(row, firsts[a], &seconds, line),
+                let offsets = &reachable[first_line * g..];
+                match (row.first_chunk_mut(), offsets.first_chunk()) {
+                    (Some(row), Some(offsets)) if n == 25 => {
+                        add_row(row, firsts[a], &seconds, offsets);
+                    }
+                    _ => add_entries(row, firsts[a], &seconds, offsets),
                 }
             }
         }
     }
 
-    fn expand_tied(&self, terms: &[f32], table: &mut [f32]) {
-        let mut actions = vec![0; self.region_size];
+    /// The table of a region of any size, entry by entry.
+    fn expand_tied(&self, size: usize, terms: &[f32], table: &mut [f32]) {
+        let mut actions = vec![0; size];
         let mut selected = vec![0; self.n_selected()];
         for (entry, cell) in table.iter_mut().enumerate() {
-            let mut rest = entry;
-            for action in actions.iter_mut().rev() {
-                *action = rest % self.n_actions;
-                rest /= self.n_actions;
-            }
+            write_actions(entry, self.n_actions, &mut actions);
             self.select_tied(&actions, &mut selected);
-            *cell = selected.iter().map(|&term| terms[term]).sum();
+            let selected = selected.iter().take_while(|term| **term != Selection::NONE);
+            *cell = selected.map(|&term| terms[term]).sum();
         }
+    }
+}
+
+/// Writes the joint action of an entry of a table, one action per member: the last runs fastest.
+pub(super) fn write_actions(mut entry: usize, n_actions: usize, actions: &mut [usize]) {
+    for action in actions.iter_mut().rev() {
+        *action = entry % n_actions;
+        entry /= n_actions;
+    }
+}
+
+fn average<'a>(mean: &mut [f32], terms: &[f32], others: impl Iterator<Item = &'a f32>) {
+    for ((mean, term), other) in mean.iter_mut().zip(terms).zip(others) {
+        *mean = 0.5 * (term + other);
     }
 }
 
@@ -235,13 +282,18 @@ fn copy_line(from: &[f32], to: &mut [f32]) {
 
 /// One row of a table, unrolled for the usual grid of 5 × 5.
 #[inline(always)]
-fn add_row(row: &mut [f32; 25], first: f32, seconds: &[f32; MAX_GRID_ACTIONS], line: &[f32; 25]) {
-    add_entries(row, first, seconds, line);
+fn add_row(
+    row: &mut [f32; 25],
+    first: f32,
+    seconds: &[f32; MAX_GRID_ACTIONS],
+    offsets: &[f32; 25],
+) {
+    add_entries(row, first, seconds, offsets);
 }
 
 #[inline(always)]
-fn add_entries(row: &mut [f32], first: f32, seconds: &[f32], line: &[f32]) {
-    for ((entry, second), offset) in row.iter_mut().zip(seconds).zip(line) {
+fn add_entries(row: &mut [f32], first: f32, seconds: &[f32], offsets: &[f32]) {
+    for ((entry, second), offset) in row.iter_mut().zip(seconds).zip(offsets) {
         *entry = first + second + offset;
     }
 }
@@ -251,23 +303,23 @@ mod tests {
     use super::*;
 
     fn table_by_selection(head: &Head, terms: &[f32]) -> Vec<f32> {
-        let mut table = vec![0.0; head.n_entries()];
-        head.expand_tied(terms, &mut table);
+        let mut table = vec![0.0; head.n_entries(2)];
+        head.expand_tied(2, terms, &mut table);
         table
     }
 
     #[test]
     fn the_tied_pair_has_152_terms() {
         let head = Head::new(HeadKind::Tied, 25, Some(5), 2).unwrap();
-        assert_eq!((head.n_terms(), head.n_selected(), head.n_entries()), (152, 8, 625));
+        assert_eq!((head.n_terms(), head.n_selected(), head.n_entries(2)), (152, 8, 625));
     }
 
     #[test]
     fn expansion_agrees_with_selection() {
         let head = Head::new(HeadKind::Tied, 25, Some(5), 2).unwrap();
         let terms: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.37).sin()).collect();
-        let mut table = vec![0.0; head.n_entries()];
-        head.expand(&terms, &mut table);
+        let mut table = vec![0.0; head.n_entries(2)];
+        head.expand(2, &terms, &mut table);
         let expected = table_by_selection(&head, &terms);
         assert!(table.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5));
     }
@@ -280,17 +332,17 @@ mod tests {
             let reversed: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.9).cos()).collect();
             let expand = |terms: &[f32]| {
                 let mut table = vec![0.0; 81];
-                head.expand(terms, &mut table);
+                head.expand(2, terms, &mut table);
                 table
             };
-            let mut turned = terms.clone();
-            head.reverse(&mut turned);
-            let (table, mirrored) = (expand(&terms), expand(&turned));
+            let mut backwards = terms.clone();
+            head.reverse(&mut backwards);
+            let (table, mirrored) = (expand(&terms), expand(&backwards));
             for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
                 assert!((table[a * 9 + b] - mirrored[b * 9 + a]).abs() < 1e-5, "{kind:?} {a} {b}");
             }
             let mut averaged = terms.clone();
-            head.average_orders(&mut averaged, &reversed);
+            head.average_orders(&terms, &reversed, &mut averaged);
             let (table, forth, back) = (expand(&averaged), expand(&terms), expand(&reversed));
             for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
                 let expected = 0.5 * (forth[a * 9 + b] + back[b * 9 + a]);
@@ -305,6 +357,42 @@ mod tests {
         let mut term = [0];
         head.select(&[2, 0, 1], &mut term);
         assert_eq!((term[0], head.n_terms()), (19, 27));
+    }
+
+    /// Of a region with fewer members than the largest, for every joint action.
+    #[test]
+    fn a_smaller_region_is_selected_as_it_is_expanded() {
+        for kind in [HeadKind::Free, HeadKind::Tied] {
+            let head = Head::new(kind, 4, Some(2), 4).unwrap();
+            let terms: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.37).sin()).collect();
+            let mut selected = vec![0; head.n_selected()];
+            for size in 1..=4 {
+                let (mut table, mut actions) = (vec![0.0; head.n_entries(size)], vec![0; size]);
+                head.expand(size, &terms, &mut table);
+                for (entry, value) in table.iter().enumerate() {
+                    write_actions(entry, 4, &mut actions);
+                    head.select(&actions, &mut selected);
+                    let selected = selected.iter().take_while(|&&term| term != Selection::NONE);
+                    let sum: f32 = selected.map(|&term| terms[term]).sum();
+                    assert!((sum - value).abs() < 1e-5, "{kind:?} {actions:?}: {sum} {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_smaller_region_is_a_corner_of_a_free_table_and_a_shorter_tied_sum() {
+        let head = Head::new(HeadKind::Free, 3, None, 3).unwrap();
+        let (terms, mut table) = ((0..27).map(|i| i as f32).collect::<Vec<_>>(), [0.0; 9]);
+        head.expand(2, &terms, &mut table);
+        assert_eq!(table, [0.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0, 21.0, 24.0]);
+        let head = Head::new(HeadKind::Tied, 4, Some(2), 3).unwrap();
+        let mut selected = vec![0; head.n_selected()];
+        head.select(&[3, 1], &mut selected);
+        let mut kept = selected.into_iter().filter(|&term| term != Selection::NONE);
+        // V; action, x and y of each member; the offset (−1, 0) of the first pair, behind 1 + 3 · 8.
+        let expected = [0, 1 + 3, 5 + 1, 7 + 1, 9 + 1, 13, 15 + 1, 25 + 1];
+        assert!(kept.by_ref().eq(expected), "{:?}", kept.collect::<Vec<_>>());
     }
 
     #[test]

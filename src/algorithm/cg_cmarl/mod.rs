@@ -6,24 +6,32 @@ mod head;
 mod network;
 mod options;
 mod policy;
+mod region_views;
+mod sampling;
 mod targets;
 mod td;
+#[cfg(test)]
+mod tests;
+mod transitions;
 
-pub(super) use actor::refit;
-pub use actor::{Actor, Stage};
+pub use actor::{ActingContext, Actor};
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
 pub use network::{NetworkOptions, TwoHead, TwoHeadWorkspace};
 pub(super) use options::wrong_length;
 pub use options::{CgCmarlOptions, LearningOptions};
 pub use policy::{CgCmarlModel, CgCmarlPolicy};
+pub use region_views::Averaging;
+pub use sampling::Sample;
 pub use targets::{
-    HeadTargets, NextValues, augment, bootstrap, polyak, summed_error, two_head_targets,
+    HeadTargets, NextValues, augment, bootstrap, head_targets, polyak, summed_error,
+    two_head_targets,
 };
-pub use td::{ErrorKind, NextAction, Sample, TdInputs, TdRule, TdShard};
+pub use td::{ErrorKind, NextAction, TdInputs, TdRule, TdShard};
 
 use super::{
     Algorithm, Learner, Need, Start, TrainedModel,
+    action_masks::ActionMasks,
     counters::{due, load_counters, load_rng},
     weights::{load_weights, save_weights},
 };
@@ -38,10 +46,11 @@ use crate::{
     replay::{Replay, Row, RowShape},
     rng::{Purpose, Rng},
 };
-use actor::{Averaging, states_per_shard};
+use actor::states_per_shard;
 use options::{check, draw_multipliers, rule};
 use policy::choose_in_shards;
 use rayon::prelude::*;
+use sampling::Sampler;
 use std::sync::Arc;
 use toml::{Table, toml};
 
@@ -94,7 +103,8 @@ impl Algorithm for CgCmarlAlgorithm {
 
     fn continued(&self, options: &CgCmarlOptions, steps: u64) -> Option<CgCmarlOptions> {
         let exploration = options.exploration.after(steps);
-        Some(CgCmarlOptions { exploration, ..options.clone() })
+        let random_actions = options.random_actions.after(steps);
+        Some(CgCmarlOptions { exploration, random_actions, ..options.clone() })
     }
 }
 
@@ -116,8 +126,9 @@ pub struct CgCmarl {
     chosen: Vec<f32>,
     noise: TableNoise,
     actors: Vec<Actor>,
+    masks: ActionMasks,
     shards: Vec<TdShard>,
-    samples: Vec<Sample>,
+    sampler: Sampler,
     outcome: Vec<f32>,
     steps: u64,
     updates: u64,
@@ -159,8 +170,9 @@ impl CgCmarl {
             chosen: Vec::new(),
             noise: TableNoise::default(),
             actors: Vec::new(),
+            masks: ActionMasks::default(),
             shards: Vec::new(),
-            samples: Vec::new(),
+            sampler: Sampler::new(options, spec.n_agents()),
             outcome: Vec::with_capacity(shape.outcome),
             steps: 0,
             updates: 0,
@@ -177,34 +189,40 @@ impl CgCmarl {
 
     /// One update of both networks (lines "Q-Network Update" of Algorithm CG-CMARL Training).
     fn learn(&mut self, view: &dyn View) {
-        let symmetries = self.options.learning.symmetries;
-        self.draw_samples(if symmetries { view.n_symmetries() } else { 1 });
-        let learning = self.options.learning.clone();
-        let n_rows =
-            self.samples.len() * if self.whole_states() { self.spec.max_regions } else { 1 };
+        let n_rows = self.sampler.draw(view, &self.replay, &mut self.replay_rng).max(1);
+        let samples = &self.sampler.samples;
+        let learning = &self.options.learning;
         let inputs = TdInputs {
             network: &self.network,
             online: &self.online,
             target: &self.target,
             view,
             replay: &self.replay,
-            rule: rule(&learning),
+            rule: rule(learning),
             n_rows,
         };
-        let share = states_per_shard(n_rows / self.samples.len());
-        let n_shards = self.samples.len().div_ceil(share);
+        let whole = self.sampler.whole_states;
+        let share = states_per_shard(if whole { self.spec.max_regions } else { 1 });
+        let n_shards = samples.len().div_ceil(share);
         let coordination = &self.options.coordination;
-        self.shards
-            .resize_with(n_shards, || TdShard::new(&self.network, view, coordination.build()));
-        match &mut self.shards[..] {
+        while self.shards.len() < n_shards {
+            self.shards.push(TdShard::new(&self.network, view, coordination.build()));
+        }
+        match &mut self.shards[..n_shards] {
             // Handing a single share to another thread would only cost time.
-            [shard] => shard.accumulate(inputs, &self.samples),
+            [shard] => shard.accumulate(inputs, samples),
             shards => shards
                 .par_iter_mut()
-                .zip(self.samples.par_chunks(share))
+                .zip(samples.par_chunks(share))
                 .for_each(|(shard, samples)| shard.accumulate(inputs, samples)),
         }
-        self.sum_shards(n_rows);
+        self.sum_shards(n_shards, n_rows);
+        self.descend();
+    }
+
+    /// Moves the online network along the gradient, and the others after it.
+    fn descend(&mut self) {
+        let learning = &self.options.learning;
         let progress = (self.steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
         let lr = learning.lr * (1.0 + (learning.lr_final_share - 1.0) * progress);
         self.adam.step(lr, &self.shards[0].gradient, &mut self.online);
@@ -219,9 +237,9 @@ impl CgCmarl {
         }
     }
 
-    /// Adds all shards' gradients into the first, in order, and follows the losses.
-    fn sum_shards(&mut self, n_rows: usize) {
-        let (first, rest) = self.shards.split_at_mut(1);
+    /// Adds the shards' gradients into the first, in order, and follows the losses.
+    fn sum_shards(&mut self, n_shards: usize, n_rows: usize) {
+        let (first, rest) = self.shards[..n_shards].split_at_mut(1);
         for shard in rest {
             first[0].gradient.add(&shard.gradient);
             first[0].losses.iter_mut().zip(&shard.losses).for_each(|(sum, l)| *sum += l);
@@ -243,33 +261,9 @@ impl CgCmarl {
         due(steps, learning.learning_starts, learning.steps_per_update)
     }
 
-    fn whole_states(&self) -> bool {
-        let learning = &self.options.learning;
-        learning.next_action == NextAction::Coupled || learning.error == ErrorKind::Summed
-    }
-
-    fn draw_samples(&mut self, n_symmetries: usize) {
-        let whole = self.whole_states();
-        let per_sample = if whole { self.spec.max_regions } else { 1 };
-        let n = self.options.learning.batch_size.div_ceil(per_sample);
-        let n_constraints = self.spec.n_constraints();
-        self.samples.resize_with(n, || Sample::new(n_constraints));
-        let mixed = self.options.learning.random_order && self.spec.region_size == 2 && whole;
-        for sample in &mut self.samples {
-            sample.row = self.replay.sample(&mut self.replay_rng);
-            sample.region = (!whole).then(|| self.replay_rng.below(self.spec.max_regions));
-            sample.symmetry = self.replay_rng.below(n_symmetries);
-            sample.reversed = if mixed { self.replay_rng.next_u64() } else { 0 };
-            if self.network.n_multipliers() > 0 {
-                let options = &self.options.multipliers;
-                draw_multipliers(options, &mut self.replay_rng, &mut sample.multipliers);
-            }
-        }
-    }
-
-    fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
+    fn context<'a>(&'a self, view: &'a dyn View) -> ActingContext<'a> {
         let scale = self.options.exploration.at(self.steps);
-        Stage {
+        ActingContext {
             network: &self.network,
             parameters: &self.online,
             view,
@@ -316,15 +310,20 @@ impl Controller for CgCmarl {
         }
         choose_in_shards(
             &mut actors,
-            self.stage(batch.view),
+            self.context(batch.view),
             coordinator,
             Averaging::NONE,
             batch,
             &self.chosen,
-            Some(rngs),
+            Some(&mut *rngs),
             actions,
         );
         self.actors = actors;
+        let share = self.options.random_actions.at(self.steps);
+        if share > 0.0 {
+            self.masks.read(batch.view, batch.states);
+            self.masks.explore(share, rngs, actions);
+        }
     }
 
     fn observe(&mut self, transition: Transition<'_>) {
@@ -368,7 +367,9 @@ impl Learner for CgCmarl {
         ];
         for (j, name) in self.spec.constraint_names().iter().enumerate() {
             report.push((format!("loss_{name}"), self.losses[j + 1]));
-            report.push((format!("multiplier_{name}"), self.multipliers.mean(j)));
+            if self.options.multipliers.mode == MultiplierMode::Learned {
+                report.push((format!("multiplier_{name}"), self.multipliers.mean(j)));
+            }
         }
         report
     }

@@ -2,9 +2,11 @@
 //!
 //! h = trunk(row), Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t}); j = 0 is the task.
 
-use super::head::{Head, HeadKind};
+use super::{
+    head::{ABSENT, Head, HeadKind},
+    targets::augment,
+};
 use crate::{
-    argmax::argmax,
     environment::Spec,
     error::{Error, Result},
     nn::{
@@ -53,6 +55,13 @@ pub struct TwoHeadWorkspace {
     features: Vec<f32>,
     d_features: Vec<f32>,
     selected: Vec<usize>,
+}
+
+impl TwoHeadWorkspace {
+    /// What [`TwoHead::terms`] returned last.
+    pub(super) fn last_terms(&self) -> &[f32] {
+        &self.rows
+    }
 }
 
 impl TwoHead {
@@ -140,28 +149,21 @@ impl TwoHead {
         workspace.terms.write_rows(&mut workspace.rows)
     }
 
-    /// The entry of the largest Q_aug in each row's table, lowest index first among equals; other
-    /// arguments as for [`Self::terms`].
+    /// The entry of the largest Q_aug in each row's table, lowest index first among equals, without
+    /// writing the tables: for free heads and regions of full size. Other arguments as for
+    /// [`Self::terms`].
     pub fn greedy(
         &self,
         parameters: &[f32],
         rows: &[f32],
         n_rows: usize,
         multipliers: &[f32],
-        table: &mut [f32],
-        mut found: impl FnMut(usize),
+        found: impl FnMut(usize),
         workspace: &mut TwoHeadWorkspace,
     ) {
-        if self.head.is_free() {
-            self.augmented(parameters, rows, n_rows, multipliers, workspace);
-            workspace.terms.argmax(self.head.n_terms(), found);
-            return;
-        }
-        let terms = self.terms(parameters, rows, n_rows, multipliers, workspace);
-        for terms in terms.chunks_exact(self.head.n_terms()) {
-            self.head.expand(terms, table);
-            found(argmax(table));
-        }
+        assert!(self.head.is_free(), "the terms of a tied head are no table");
+        self.augmented(parameters, rows, n_rows, multipliers, workspace);
+        workspace.terms.argmax(self.head.n_terms(), found);
     }
 
     /// Leaves the terms of Q_aug in the workspace, those of the cost heads behind them.
@@ -189,11 +191,18 @@ impl TwoHead {
             column.clear();
             column.extend(multipliers.iter().skip(j).step_by(n_costs));
             column.resize(stride, 0.0);
-            augment_rows(primary, cost, column);
+            vectorised(
+                #[inline(always)]
+                || {
+                    let terms = primary.chunks_exact_mut(stride).zip(cost.chunks_exact(stride));
+                    terms.for_each(|(primary, cost)| augment(primary, cost, &*column));
+                },
+            );
         }
     }
 
-    /// Values of one joint action per row: `values[row * n_heads + head]`. Touches only the terms
+    /// Values of one joint action per row: `values[row * n_heads + head]`. A row of actions is as
+    /// long as the largest region; a smaller one fills it up with [`ABSENT`]. Touches only the terms
     /// that the action adds up.
     pub fn values(
         &self,
@@ -223,7 +232,8 @@ impl TwoHead {
     ) {
         let width = self.heads.n_inputs;
         let TwoHeadWorkspace { trunk, selected, features, d_features, .. } = workspace;
-        selected.iter().for_each(|&output| gradient.touch(output));
+        let outputs = selected.iter().filter(|output| **output != Selection::NONE);
+        outputs.for_each(|&output| gradient.touch(output));
         d_features.resize(n_rows * width, 0.0);
         selected_backward(
             self.heads.parts(parameters).0,
@@ -242,39 +252,34 @@ impl TwoHead {
 
     /// Writes which outputs each head of each row adds up.
     fn select(&self, actions: &[usize], n_rows: usize, selected: &mut Vec<usize>) {
-        let (size, n_selected) = (actions.len() / n_rows, self.head.n_selected());
+        let (size, n_selected) = (self.head.region_size(), self.head.n_selected());
+        debug_assert_eq!(actions.len(), n_rows * size, "one action per row and member");
         selected.resize(n_rows * self.n_heads * n_selected, 0);
         let rows = selected.chunks_exact_mut(self.n_heads * n_selected);
         for (actions, row) in actions.chunks_exact(size).zip(rows) {
             let (primary, costs) = row.split_at_mut(n_selected);
-            self.head.select(actions, primary);
+            self.head.select(present(actions), primary);
             for (j, cost) in costs.chunks_exact_mut(n_selected).enumerate() {
                 let start = (j + 1) * self.head.n_terms();
-                cost.iter_mut().zip(&*primary).for_each(|(output, term)| *output = start + term);
+                for (output, &term) in cost.iter_mut().zip(&*primary) {
+                    *output = if term == Selection::NONE { term } else { start + term };
+                }
             }
         }
     }
 }
 
-/// q += λ c for every term, with the multiplier of each row.
-fn augment_rows(primary: &mut [f32], cost: &[f32], multipliers: &[f32]) {
-    let stride = multipliers.len();
-    vectorised(
-        #[inline(always)]
-        || {
-            for (q, c) in primary.chunks_exact_mut(stride).zip(cost.chunks_exact(stride)) {
-                for ((q, c), multiplier) in q.iter_mut().zip(c).zip(multipliers) {
-                    *q += multiplier * c;
-                }
-            }
-        },
-    );
+/// What the members that are there do.
+pub(super) fn present(actions: &[usize]) -> &[usize] {
+    let size = actions.iter().position(|action| *action == ABSENT);
+    &actions[..size.unwrap_or(actions.len())]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
+        argmax::argmax,
         environment::{Environment, matrix_game::MatrixGame},
         graph::CoordinationGraph,
         rng::{Purpose, Streams},
@@ -286,7 +291,7 @@ mod tests {
         Spec { action_grid: Some(3), region_width: 4, ..game.view().spec().clone() }
     }
 
-    fn check(head: HeadKind) {
+    fn check(head: HeadKind, actions: &[usize]) {
         let mut rng = Streams::new(7).rng(Purpose::Problem, 0);
         let options = NetworkOptions { hidden: vec![7, 6], head, multiplier_input: true };
         let network = TwoHead::new(&options, &spec()).unwrap();
@@ -294,12 +299,11 @@ mod tests {
         let (n_rows, n_heads) = (3, network.n_heads());
         let rows: Vec<f32> =
             (0..n_rows * network.n_inputs()).map(|_| rng.normal() as f32).collect();
-        let actions = [0, 8, 4, 4, 7, 2];
         let weights: Vec<f32> = (0..n_rows * n_heads).map(|_| rng.normal() as f32).collect();
         let mut workspace = TwoHeadWorkspace::default();
         let loss = |parameters: &[f32], workspace: &mut TwoHeadWorkspace| -> f64 {
             let mut values = vec![0.0; n_rows * n_heads];
-            network.values(parameters, &rows, n_rows, &actions, &mut values, workspace);
+            network.values(parameters, &rows, n_rows, actions, &mut values, workspace);
             values.iter().zip(&weights).map(|(v, w)| f64::from(v * w)).sum()
         };
 
@@ -323,8 +327,10 @@ mod tests {
 
     #[test]
     fn gradients_of_both_heads_agree_with_finite_differences() {
-        check(HeadKind::Free);
-        check(HeadKind::Tied);
+        for head in [HeadKind::Free, HeadKind::Tied] {
+            check(head, &[0, 8, 4, 4, 7, 2]);
+            check(head, &[5, ABSENT, 4, 4, 0, ABSENT]);
+        }
     }
 
     #[test]
@@ -343,7 +349,7 @@ mod tests {
             (&[1.0, 2.0][..], values[0] + values[1] + 2.0 * values[2]),
         ] {
             let terms = network.terms(&parameters, &rows, 1, multipliers, &mut workspace);
-            network.head().expand(terms, &mut table);
+            network.head().expand(2, terms, &mut table);
             assert!((table[5 * 9 + 1] - expected).abs() < 1e-5, "{multipliers:?}");
         }
     }
@@ -351,22 +357,20 @@ mod tests {
     #[test]
     fn the_greedy_entry_is_the_largest_of_the_table() {
         let mut rng = Streams::new(4).rng(Purpose::Problem, 0);
-        for head in [HeadKind::Free, HeadKind::Tied] {
-            let options = NetworkOptions { hidden: vec![9], head, multiplier_input: false };
-            let network = TwoHead::new(&options, &spec()).unwrap();
-            let parameters = network.layout().initialise(&mut rng);
-            let n_rows = 19;
-            let rows: Vec<f32> = (0..n_rows * 4).map(|_| rng.normal() as f32).collect();
-            let multipliers: Vec<f32> = (0..n_rows * 2).map(|i| i as f32 * 0.1).collect();
-            let (mut table, mut found) = (vec![0.0; 81], Vec::new());
-            let workspace = &mut TwoHeadWorkspace::default();
-            let push = |entry| found.push(entry);
-            network.greedy(&parameters, &rows, n_rows, &multipliers, &mut table, push, workspace);
-            let terms = network.terms(&parameters, &rows, n_rows, &multipliers, workspace);
-            for (row, terms) in terms.chunks_exact(network.head().n_terms()).enumerate() {
-                network.head().expand(terms, &mut table);
-                assert_eq!(found[row], argmax(&table), "{head:?} row {row}");
-            }
+        let options =
+            NetworkOptions { hidden: vec![9], head: HeadKind::Free, multiplier_input: false };
+        let network = TwoHead::new(&options, &spec()).unwrap();
+        let parameters = network.layout().initialise(&mut rng);
+        let n_rows = 19;
+        let rows: Vec<f32> = (0..n_rows * 4).map(|_| rng.normal() as f32).collect();
+        let multipliers: Vec<f32> = (0..n_rows * 2).map(|i| i as f32 * 0.1).collect();
+        let mut found = Vec::new();
+        let workspace = &mut TwoHeadWorkspace::default();
+        let push = |entry| found.push(entry);
+        network.greedy(&parameters, &rows, n_rows, &multipliers, push, workspace);
+        let terms = network.terms(&parameters, &rows, n_rows, &multipliers, workspace);
+        for (row, terms) in terms.chunks_exact(network.head().n_terms()).enumerate() {
+            assert_eq!(found[row], argmax(terms), "row {row}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{
     HeadKind,
-    actor::Averaging,
     network::NetworkOptions,
+    region_views::Averaging,
     td::{ErrorKind, NextAction, TdRule},
 };
 use crate::{
@@ -58,7 +58,7 @@ pub struct LearningOptions {
     pub huber: f32,
     /// Whether a pair is learned from in either order of its members, drawn anew each time.
     pub random_order: bool,
-    /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
+    /// Whether a transition is learned from under a symmetry of the task, drawn anew each time.
     pub symmetries: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
     pub average_rate: f32,
@@ -121,6 +121,8 @@ pub struct CgCmarlOptions {
     pub learning: LearningOptions,
     /// Scale of the Gaussian noise on the tables, by environment steps.
     pub exploration: Linear,
+    /// Share of actions drawn at random instead, by environment steps.
+    pub random_actions: Linear,
     /// Multipliers in training.
     pub multipliers: MultiplierOptions,
     /// The coordinator that acts in training and chooses the next action of coupled targets.
@@ -129,8 +131,8 @@ pub struct CgCmarlOptions {
     pub acting: SolverOptions,
     /// Whether the trained policy averages a pair's table over both orders of its members.
     pub average_orders: bool,
-    /// Over how many symmetries of the world the trained policy averages a region's table; 1 is
-    /// fastest, 8 is all that Simple Spread has.
+    /// Over how many symmetries of the task the trained policy averages a region's table; 1 is
+    /// fastest, 8 is all that a square has.
     pub average_symmetries: usize,
 }
 
@@ -147,6 +149,7 @@ impl Default for CgCmarlOptions {
             network: NetworkOptions::default(),
             learning: LearningOptions::default(),
             exploration: Linear { start: 0.3, end: 0.02, steps: 100_000 },
+            random_actions: Linear { start: 0.0, end: 0.0, steps: 0 },
             multipliers: MultiplierOptions::default(),
             coordination: SolverOptions::default(),
             acting: SolverOptions::default(),
@@ -176,6 +179,7 @@ pub(in crate::algorithm) fn wrong_length(key: &str, values: &[f32], spec: &Spec)
 pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     options.learning.check()?;
     options.exploration.check("exploration", MAX_NOISE)?;
+    options.random_actions.check("random_actions", 1.0)?;
     options.multipliers.check()?;
     options.coordination.check()?;
     options.acting.check()?;
@@ -247,7 +251,7 @@ pub(super) fn to_the_letter() -> Table {
         lr = 1e-3
         lr_final_share = 1.0
         batch_size = 64
-        buffer_size = 100000
+        buffer_size = 100_000
         learning_starts = 64
         steps_per_update = 1.0
         polyak_tau = 0.005
@@ -261,7 +265,7 @@ pub(super) fn to_the_letter() -> Table {
         [cg_cmarl.exploration]
         start = 0.9
         end = 0.05
-        steps = 100000
+        steps = 100_000
 
         [cg_cmarl.multipliers]
         mode = "learned"

@@ -2,8 +2,9 @@
 
 use super::{
     CgCmarlOptions,
-    actor::{Actor, Averaging, Stage, states_per_shard},
+    actor::{ActingContext, Actor, states_per_shard},
     network::TwoHead,
+    region_views::Averaging,
 };
 use crate::{
     algorithm::{TrainedModel, weights::load_weights},
@@ -66,8 +67,8 @@ impl CgCmarlModel {
     }
 
     /// Its network and numbers, for those who look inside its decisions.
-    pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
-        Stage { network: &self.network, parameters: &self.parameters, view, noise: None }
+    pub fn context<'a>(&'a self, view: &'a dyn View) -> ActingContext<'a> {
+        ActingContext { network: &self.network, parameters: &self.parameters, view, noise: None }
     }
 }
 
@@ -110,12 +111,12 @@ impl CgCmarlPolicy {
             let actor = Actor::new(view, self.model.acting.build(), self.model.averaging);
             self.actors.push(actor);
         }
-        self.actors[0].decide(self.model.stage(view), state, &self.multipliers, action)
+        self.actors[0].decide(self.model.context(view), state, &self.multipliers, action)
     }
 
     /// Its network and numbers, for those who look inside its decisions.
-    pub fn stage<'a>(&'a self, view: &'a dyn View) -> Stage<'a> {
-        self.model.stage(view)
+    pub fn context<'a>(&'a self, view: &'a dyn View) -> ActingContext<'a> {
+        self.model.context(view)
     }
 
     /// An actor that decides like this policy, with this coordinator or the policy's own.
@@ -136,8 +137,8 @@ impl Policy for CgCmarlPolicy {
         (0..actions.len()).for_each(|_| self.rows.extend_from_slice(&self.multipliers));
         let Self { model, actors, rows, .. } = self;
         let coordinator = || model.acting.build();
-        let stage = model.stage(batch.view);
-        choose_in_shards(actors, stage, coordinator, model.averaging, batch, rows, None, actions);
+        let context = model.context(batch.view);
+        choose_in_shards(actors, context, coordinator, model.averaging, batch, rows, None, actions);
     }
 
     fn boxed_clone(&self) -> Box<dyn Policy> {
@@ -148,7 +149,7 @@ impl Policy for CgCmarlPolicy {
 /// Chooses for many states on as many threads as there are; the shards depend on the graph only.
 pub(super) fn choose_in_shards(
     actors: &mut Vec<Actor>,
-    stage: Stage<'_>,
+    context: ActingContext<'_>,
     coordinator: impl Fn() -> Box<dyn Coordinator>,
     averaging: Averaging,
     batch: Batch<'_>,
@@ -164,7 +165,7 @@ pub(super) fn choose_in_shards(
     let rngs = rngs.unwrap_or_default();
     if actions.len() <= share {
         // Handing a single share to another thread would only cost time.
-        return actors[0].choose(stage, batch.states, multipliers, rngs, actions);
+        return actors[0].choose(context, batch.states, multipliers, rngs, actions);
     }
     let n_constraints = spec.n_constraints();
     let shards = actors
@@ -174,12 +175,12 @@ pub(super) fn choose_in_shards(
         .zip(actions.par_chunks_mut(share));
     if rngs.is_empty() {
         shards.for_each(|(((actor, states), multipliers), actions)| {
-            actor.choose(stage, states, multipliers, &mut [], actions);
+            actor.choose(context, states, multipliers, &mut [], actions);
         });
     } else {
         shards.zip(rngs.par_chunks_mut(share)).for_each(
             |((((actor, states), multipliers), actions), rngs)| {
-                actor.choose(stage, states, multipliers, rngs, actions);
+                actor.choose(context, states, multipliers, rngs, actions);
             },
         );
     }

@@ -30,10 +30,21 @@ pub fn two_head_targets(
     next: NextValues<'_>,
 ) -> HeadTargets {
     let greedy = argmax(next.online_primary);
-    HeadTargets {
-        primary: bootstrap(reward, discount, next.target_primary[greedy]),
-        cost: bootstrap(constraint_reward, discount, next.target_cost[greedy]),
-    }
+    let next_values = [next.target_primary[greedy], next.target_cost[greedy]];
+    let mut targets = head_targets([reward, constraint_reward], discount, &next_values);
+    let mut target = || targets.next().unwrap_or_default();
+    HeadTargets { primary: target(), cost: target() }
+}
+
+/// What every head is regressed towards, primary first: y_j = r_j + γ Q̄_j(o', a'), where all heads
+/// value the same next action a'.
+pub fn head_targets<'a>(
+    rewards: impl IntoIterator<Item = f32> + 'a,
+    discount: f32,
+    next_values: &'a [f32],
+) -> impl Iterator<Item = f32> + 'a {
+    let pairs = rewards.into_iter().zip(next_values);
+    pairs.map(move |(reward, next_value)| bootstrap(reward, discount, *next_value))
 }
 
 /// y = r + γ Q(s', a').
@@ -47,16 +58,17 @@ pub fn summed_error(values: f32, rewards: f32, discount: f32, next_values: f32) 
     values - bootstrap(rewards, discount, next_values)
 }
 
-/// `Q_aug = Q_prim + Σ_j λ_j Q_cost,j` (Eq. augmented-q), entry by entry into `augmented`.
-pub fn augment(augmented: &mut [f32], cost: &[f32], multiplier: f32) {
-    crate::nn::vectorised(
-        #[inline(always)]
-        || {
-            for (q, c) in augmented.iter_mut().zip(cost) {
-                *q += multiplier * c;
-            }
-        },
-    );
+/// `Q_aug = Q_prim + Σ_j λ_j Q_cost,j` (Eq. augmented-q), one constraint into `augmented`: entry by
+/// entry, with a multiplier for each.
+#[inline(always)]
+pub fn augment<'m>(
+    augmented: &mut [f32],
+    cost: &[f32],
+    multipliers: impl IntoIterator<Item = &'m f32>,
+) {
+    for ((q, c), multiplier) in augmented.iter_mut().zip(cost).zip(multipliers) {
+        *q += multiplier * c;
+    }
 }
 
 /// θ̄ ← τ θ + (1 − τ) θ̄.
@@ -90,7 +102,7 @@ mod tests {
     fn the_papers_worked_example_of_the_augmented_value() {
         let choose = |multiplier| {
             let mut augmented = [10.0, 9.0];
-            augment(&mut augmented, &[-5.0, -1.0], multiplier);
+            augment(&mut augmented, &[-5.0, -1.0], &[multiplier; 2]);
             (augmented, argmax(&augmented))
         };
         assert_eq!(choose(0.0), ([10.0, 9.0], 0));

@@ -238,7 +238,7 @@ mod tests {
     fn the_policy_loss_reaches_every_weight_as_finite_differences_say() {
         check(4, |row, logits, d_logits| {
             let advantage = (row % 7) as f32 / 3.0 - 1.0;
-            let taken = Taken { action: row % 4, log_probability: -1.3, advantage };
+            let taken = Taken { action: row % 4, log_probability: -1.3, advantage, allowed: None };
             policy_loss(logits, taken, 0.2, 0.1, d_logits).into()
         });
     }

@@ -16,8 +16,11 @@ use super::{
 };
 use crate::{
     algorithm::{
-        Algorithm, Learner, Need, Start, TrainedModel, agent_row_width, cg_cmarl::wrong_length,
-        counters::load_counters, memory,
+        Algorithm, Learner, Need, Start, TrainedModel, agent_row_width,
+        cg_cmarl::wrong_length,
+        counters::load_counters,
+        memory,
+        penalty::{Penalties, trade_off_label},
     },
     checkpoint::Checkpoint,
     environment::{Batch, Policy, Spec, View},
@@ -66,7 +69,7 @@ impl Algorithm for MappoAlgorithm {
         view: &dyn View,
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>> {
-        let label = view.spec().reward_label.clone().unwrap_or_else(|| "trained".into());
+        let label = trade_off_label(&options.penalty, view.spec());
         let policy = GreedyPolicy::load(options, view.spec(), weights)?;
         Ok(Box::new(MappoModel { policy, label }))
     }
@@ -195,6 +198,7 @@ pub struct Mappo {
     /// One for each limited constraint; none without limits.
     cost_critics: Vec<Critic>,
     multipliers: Multipliers,
+    penalties: Penalties,
     rollout: Rollout,
     full: bool,
     places: Vec<usize>,
@@ -244,6 +248,7 @@ impl Mappo {
             lambda_lr: lagrangian.map_or(0.0, |l| l.lambda_lr),
             constraints: spec.constraint_names().into_iter().take(limits.len()).collect(),
             horizon: spec.horizon as f32,
+            penalties: Penalties::new(&options.penalty, spec)?,
             limits,
             rollout,
             full: false,
@@ -264,7 +269,9 @@ impl Mappo {
         for (j, cost) in self.losses.costs.iter_mut().enumerate() {
             *cost = self.rollout.mean_cost(j, &self.places);
         }
-        self.multipliers.ascend(&self.losses.costs, self.lambda_lr * self.horizon);
+        if !self.limits.is_empty() {
+            self.multipliers.ascend(&self.losses.costs, self.lambda_lr * self.horizon);
+        }
         self.evaluate();
         let Self { options: ppo, policy, critic, cost_critics, rollout, places, rows, .. } = self;
         let advantages = &self.advantages;
@@ -333,8 +340,8 @@ impl Controller for Mappo {
 
     fn observe(&mut self, transition: Transition<'_>) {
         self.steps += 1;
-        let (seen, log_probabilities) = self.policy.last(transition.slot);
-        self.full = self.rollout.push(transition, seen, log_probabilities);
+        let rewards = self.penalties.rewards(transition.outcome);
+        self.full = self.rollout.push(transition, rewards, self.policy.last(transition.slot));
     }
 
     fn update(&mut self, view: &dyn View) {

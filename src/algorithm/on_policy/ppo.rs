@@ -6,6 +6,7 @@ use crate::{
     rng::Rng,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The options that MAPPO and MAPPO-Lagrangian share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,8 +36,10 @@ pub struct PpoOptions {
     pub minibatches: usize,
     /// Longer gradients are clipped to this length.
     pub max_grad_norm: f32,
-    /// Share of a round in the running mean and spread of the returns.
+    /// Share of a round in the running mean and standard deviation of the returns.
     pub value_rate: f32,
+    /// What an agent pays for one unit of a constraint's cost, by the constraint's name.
+    pub penalty: BTreeMap<String, f32>,
     /// Adam's other constants.
     pub adam: AdamOptions,
 }
@@ -57,6 +60,7 @@ impl Default for PpoOptions {
             minibatches: 2,
             max_grad_norm: 0.5,
             value_rate: 0.02,
+            penalty: BTreeMap::new(),
             adam: AdamOptions { epsilon: 1e-5, ..AdamOptions::default() },
         }
     }
@@ -112,17 +116,17 @@ pub(super) fn gae(
     }
 }
 
-/// Shifts and scales the numbers at some places to mean zero and spread one.
+/// Brings the numbers at some places to mean zero and standard deviation one.
 pub(super) fn normalise(values: &mut [f32], places: &[usize]) {
     let kept = || places.iter().map(|&place| f64::from(values[place]));
-    let (mean, spread) = moments(kept);
-    let scale = 1.0 / (spread + 1e-8);
+    let (mean, deviation) = moments(kept);
+    let scale = 1.0 / (deviation + 1e-8);
     for &place in places {
         values[place] = ((f64::from(values[place]) - mean) * scale) as f32;
     }
 }
 
-/// Mean and spread.
+/// Mean and standard deviation.
 fn moments<I: ExactSizeIterator<Item = f64>>(values: impl Fn() -> I) -> (f64, f64) {
     let n = values().len().max(1) as f64;
     let mean = values().sum::<f64>() / n;
@@ -147,52 +151,74 @@ pub(super) fn diverged(step: u64, report: &[(String, f32)]) -> Option<Error> {
 pub(super) fn log_softmax(logits: &mut [f32]) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
-    let shift = largest + sum.ln();
-    logits.iter_mut().for_each(|logit| *logit -= shift);
+    let normaliser = largest + sum.ln();
+    logits.iter_mut().for_each(|logit| *logit -= normaliser);
 }
 
-/// Draws an action by its log-probability.
+/// Draws an action by its log-probability; never one whose probability is zero.
 pub(super) fn draw(log_probabilities: &[f32], rng: &mut Rng) -> usize {
     let mut left = rng.uniform() as f32;
+    let mut last = 0;
     for (action, log_probability) in log_probabilities.iter().enumerate() {
         left -= log_probability.exp();
         if left < 0.0 {
             return action;
         }
+        if *log_probability > f32::NEG_INFINITY {
+            last = action;
+        }
     }
-    log_probabilities.len() - 1
+    // Rounding left a little more than all probabilities together.
+    last
+}
+
+/// Gives actions that may not be taken no probability.
+pub(super) fn forbid(logits: &mut [f32], allowed: Option<&[bool]>) {
+    for (logit, allowed) in logits.iter_mut().zip(allowed.into_iter().flatten()) {
+        if !allowed {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
 }
 
 /// What one row of the policy's loss looks back on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct Taken<'a> {
     /// What was done.
     pub(super) action: usize,
     /// Its log-probability when it was done.
     pub(super) log_probability: f32,
     /// How much better than expected it went.
     pub(super) advantage: f32,
+    /// What could have been done, where not everything could.
+    pub(super) allowed: Option<&'a [bool]>,
 }
 
 /// Clipped surrogate with entropy: −min(ρA, clip(ρ, 1−ε, 1+ε)A) − βH of the action probabilities
 /// given by `logits`; writes the gradient and returns the loss and the entropy.
 pub(super) fn policy_loss(
     logits: &[f32],
-    taken: Taken,
+    taken: Taken<'_>,
     clip: f32,
     entropy_weight: f32,
     d_logits: &mut [f32],
 ) -> (f32, f32) {
     // The gradient's place holds the log-probabilities until each is needed for the last time.
     d_logits.copy_from_slice(logits);
+    forbid(d_logits, taken.allowed);
     log_softmax(d_logits);
-    let entropy: f32 = -d_logits.iter().map(|log_p| log_p.exp() * log_p).sum::<f32>();
+    let possible = d_logits.iter().filter(|log_p| **log_p > f32::NEG_INFINITY);
+    let entropy: f32 = -possible.map(|log_p| log_p.exp() * log_p).sum::<f32>();
     let ratio = (d_logits[taken.action] - taken.log_probability).exp();
     let clipped = ratio.clamp(1.0 - clip, 1.0 + clip);
     let (free, bound) = (ratio * taken.advantage, clipped * taken.advantage);
     let d_log_probability = if free <= bound { -free } else { 0.0 };
     for (action, cell) in d_logits.iter_mut().enumerate() {
         let (log_p, p) = (*cell, cell.exp());
+        if log_p == f32::NEG_INFINITY {
+            *cell = 0.0;
+            continue;
+        }
         let chosen = if action == taken.action { 1.0 } else { 0.0 };
         *cell = d_log_probability * (chosen - p) + entropy_weight * p * (log_p + entropy);
     }
@@ -205,7 +231,7 @@ pub(super) fn value_loss(value: f32, target: f32) -> (f32, f32) {
     (error, 0.5 * error * error)
 }
 
-/// Running mean and spread of the returns, so that critics learn numbers of the order of one.
+/// Running mean and standard deviation of the returns, so that critics learn numbers of the order of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ValueScale {
     mean: f64,
@@ -216,14 +242,14 @@ pub(super) struct ValueScale {
 impl ValueScale {
     /// Takes the returns of a round into account, which stand at some places.
     pub(super) fn follow(&mut self, returns: &[f32], places: &[usize], rate: f32) {
-        let (mean, spread) = moments(|| places.iter().map(|&place| f64::from(returns[place])));
+        let (mean, deviation) = moments(|| places.iter().map(|&place| f64::from(returns[place])));
         let rate = f64::from(rate);
         self.mean += rate * (mean - self.mean);
-        self.square += rate * (spread * spread + mean * mean - self.square);
+        self.square += rate * (deviation * deviation + mean * mean - self.square);
         self.weight += rate * (1.0 - self.weight);
     }
 
-    /// Mean and spread; 0 and 1 before the first round.
+    /// Mean and standard deviation; 0 and 1 before the first round.
     pub(super) fn moments(&self) -> (f64, f64) {
         if self.weight == 0.0 {
             return (0.0, 1.0);
@@ -235,22 +261,22 @@ impl ValueScale {
 
     /// A return as the critic learns it.
     pub(super) fn standardise(&self, value: f32) -> f32 {
-        let (mean, spread) = self.moments();
-        ((f64::from(value) - mean) / spread) as f32
+        let (mean, deviation) = self.moments();
+        ((f64::from(value) - mean) / deviation) as f32
     }
 
     /// What the critic says, as a return.
     pub(super) fn restore(&self, value: f32) -> f32 {
-        let (mean, spread) = self.moments();
-        (mean + spread * f64::from(value)) as f32
+        let (mean, deviation) = self.moments();
+        (mean + deviation * f64::from(value)) as f32
     }
 
     /// PopArt: changes a last layer so that its outputs mean under `self` what they meant `before`.
     pub(super) fn preserve(&self, before: &Self, weight: &mut [f32], bias: &mut [f32]) {
-        let ((old_mean, old_spread), (mean, spread)) = (before.moments(), self.moments());
-        let ratio = old_spread / spread;
+        let ((old_mean, old_deviation), (mean, deviation)) = (before.moments(), self.moments());
+        let ratio = old_deviation / deviation;
         weight.iter_mut().for_each(|w| *w = (f64::from(*w) * ratio) as f32);
-        let moved = |b: f32| (f64::from(b) * old_spread + old_mean - mean) / spread;
+        let moved = |b: f32| (f64::from(b) * old_deviation + old_mean - mean) / deviation;
         bias.iter_mut().for_each(|b| *b = moved(*b) as f32);
     }
 }
@@ -277,11 +303,16 @@ mod tests {
         for case in 0..40 {
             let logits: Vec<f32> = (0..5).map(|_| rng.normal() as f32).collect();
             let mut log_p = logits.clone();
+            // In every second case one of the actions that are not taken is forbidden.
+            let mask: [bool; 5] = std::array::from_fn(|action| action != (case + 2) % 5);
+            let allowed = (case % 2 == 1).then_some(&mask[..]);
+            forbid(&mut log_p, allowed);
             log_softmax(&mut log_p);
             let taken = Taken {
                 action: case % 5,
                 log_probability: log_p[case % 5] + rng.range(-0.4, 0.4) as f32,
                 advantage: rng.normal() as f32,
+                allowed,
             };
             let mut gradient = [0.0; 5];
             policy_loss(&logits, taken, 0.2, 0.3, &mut gradient);
@@ -294,6 +325,7 @@ mod tests {
                 let numeric = (up - loss(&moved)) / 2e-2;
                 assert!((numeric - gradient[i]).abs() < 5e-3, "{case}: {numeric} {gradient:?}");
             }
+            assert!(case % 2 == 0 || gradient[(case + 2) % 5] == 0.0, "{case}: {gradient:?}");
             let ratio = (log_p[taken.action] - taken.log_probability).exp();
             clipped += u32::from((ratio - 1.0) * taken.advantage.signum() > 0.2);
         }
@@ -312,8 +344,8 @@ mod tests {
     fn a_scale_is_unbiased_from_the_first_round_and_popart_preserves_values() {
         let mut scale = ValueScale::default();
         scale.follow(&[8.0, 99.0, 12.0], &[0, 2], 0.02);
-        let (mean, spread) = scale.moments();
-        assert!((mean - 10.0).abs() < 1e-9 && (spread - 2.0).abs() < 1e-9, "{mean} {spread}");
+        let (mean, deviation) = scale.moments();
+        assert!((mean - 10.0).abs() < 1e-9 && (deviation - 2.0).abs() < 1e-9, "{mean} {deviation}");
         let before = scale;
         scale.follow(&[-30.0, 50.0, 7.0], &[0, 1, 2], 0.5);
         let (mut weight, mut bias) = ([0.7], [-0.3]);
@@ -334,6 +366,16 @@ mod tests {
         for (count, log_p) in counts.iter().zip(log_p) {
             assert!((count - log_p.exp()).abs() < 0.02, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn a_forbidden_action_is_never_drawn() {
+        let mut rng = Streams::new(4).rng(Purpose::Problem, 0);
+        let mut log_p = [0.3, 9.0, -1.0, 50.0];
+        forbid(&mut log_p, Some(&[true, false, true, false]));
+        log_softmax(&mut log_p);
+        assert!((log_p[0].exp() + log_p[2].exp() - 1.0).abs() < 1e-6, "{log_p:?}");
+        assert!((0..5000).all(|_| [0, 2].contains(&draw(&log_p, &mut rng))));
     }
 
     #[test]

@@ -7,11 +7,23 @@ use crate::{
     episode::Transition,
 };
 
+/// How the agents of one environment acted at a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acted<'a> {
+    /// What each agent saw.
+    pub(super) seen: &'a [f32],
+    /// How probable each agent's action was.
+    pub(super) log_probabilities: &'a [f32],
+    /// What each agent could have done, where not everybody could do everything.
+    pub(super) allowed: Option<&'a [bool]>,
+}
+
 /// What every agent saw, did and got in a round: trajectory by trajectory, step by step. There is one
 /// trajectory for each environment and agent.
 pub(super) struct Rollout {
     n_agents: usize,
     n_constraints: usize,
+    n_actions: usize,
     identity: bool,
     agent_width: usize,
     horizon: usize,
@@ -29,6 +41,8 @@ pub(super) struct Rollout {
     pub(super) rewards: Vec<f32>,
     /// What the agent paid, one list per constraint.
     pub(super) costs: Vec<Vec<f32>>,
+    /// What could be done at each place; empty while nothing was ever forbidden.
+    allowed: Vec<bool>,
     last_states: Vec<f32>,
     lengths: Vec<usize>,
     endings: Vec<Ending>,
@@ -44,6 +58,7 @@ impl Rollout {
         Self {
             n_agents: spec.n_agents(),
             n_constraints: spec.n_constraints(),
+            n_actions: spec.n_actions(),
             identity,
             agent_width,
             horizon: spec.horizon,
@@ -54,6 +69,7 @@ impl Rollout {
             log_probabilities: vec![0.0; n],
             rewards: vec![0.0; n],
             costs: vec![vec![0.0; n]; spec.n_constraints()],
+            allowed: Vec::new(),
             last_states: vec![0.0; n_environments * spec.state_width],
             lengths: vec![0; n_environments],
             endings: vec![Ending::Running; n_environments],
@@ -68,13 +84,13 @@ impl Rollout {
         self.n_running += 1;
     }
 
-    /// Remembers a step, with what the agents of its environment saw and how probable their actions
-    /// were. True when it was the last of the round.
+    /// Remembers a step, with what each agent of its environment is paid and how it acted. True when
+    /// it was the last of the round.
     pub(super) fn push(
         &mut self,
         transition: Transition<'_>,
-        agent_rows: &[f32],
-        log_probabilities: &[f32],
+        rewards: &[f32],
+        acted: Acted<'_>,
     ) -> bool {
         let Transition { slot, state: before, action, outcome, next_state } = transition;
         let (time, state_width) = (self.lengths[slot], before.len());
@@ -83,13 +99,14 @@ impl Rollout {
             let place = (slot * self.n_agents + agent) * self.horizon + time;
             let row = &mut self.rows[place * self.width..][..self.width];
             let (seen, state) = row.split_at_mut(self.agent_width);
-            seen.copy_from_slice(&agent_rows[agent * self.agent_width..][..self.agent_width]);
+            seen.copy_from_slice(&acted.seen[agent * self.agent_width..][..self.agent_width]);
             state.copy_from_slice(before);
             self.actions[place] = action[agent];
-            self.log_probabilities[place] = log_probabilities[agent];
-            self.rewards[place] = outcome.agent_rewards[agent];
+            self.log_probabilities[place] = acted.log_probabilities[agent];
+            self.rewards[place] = rewards[agent];
             let paid = &outcome.agent_costs[agent * self.n_constraints..][..self.n_constraints];
             self.costs.iter_mut().zip(paid).for_each(|(costs, cost)| costs[place] = *cost);
+            self.remember_allowed(place, agent, acted.allowed);
         }
         self.lengths[slot] += 1;
         self.endings[slot] = outcome.ending;
@@ -98,6 +115,25 @@ impl Rollout {
             self.n_running -= 1;
         }
         self.n_running == 0
+    }
+
+    fn remember_allowed(&mut self, place: usize, agent: usize, allowed: Option<&[bool]>) {
+        if allowed.is_some() {
+            self.allowed.resize(self.actions.len() * self.n_actions, true);
+        }
+        if self.allowed.is_empty() {
+            return;
+        }
+        let kept = &mut self.allowed[place * self.n_actions..][..self.n_actions];
+        match allowed {
+            Some(all) => kept.copy_from_slice(&all[agent * self.n_actions..][..self.n_actions]),
+            None => kept.fill(true),
+        }
+    }
+
+    /// What the agent at a place could do, where something was forbidden.
+    pub(super) fn allowed(&self, place: usize) -> Option<&[bool]> {
+        self.allowed.get(place * self.n_actions..(place + 1) * self.n_actions)
     }
 
     /// Looks at the states after the last steps and lists the places that hold a step.
@@ -181,8 +217,12 @@ mod tests {
             let (state, next_state) = (&[0.0][..], &[1.0][..]);
             let step = Transition { slot, state, action, outcome: &outcome, next_state };
             let seen = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-            assert_eq!(rollout.push(step, &seen, &[-0.5, -0.7]), slot == 1);
+            let allowed = (slot == 1).then_some(&[false, true, true, true][..]);
+            let acted = Acted { seen: &seen, log_probabilities: &[-0.5, -0.7], allowed };
+            assert_eq!(rollout.push(step, &outcome.agent_rewards, acted), slot == 1);
         }
+        assert_eq!(rollout.allowed(0), Some(&[true; 2][..]), "before anything was forbidden");
+        assert_eq!(rollout.allowed(2), Some(&[false, true][..]));
         let (mut seen, mut places) = (Vec::new(), Vec::new());
         rollout.close(game.view(), &mut seen, &mut places);
         assert_eq!(places, [0, 1, 2, 3]);

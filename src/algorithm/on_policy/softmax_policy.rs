@@ -3,10 +3,11 @@
 use super::{
     approximator::{Approximator, Shape},
     ppo::{PpoOptions, Taken, draw, log_softmax, policy_loss},
-    rollout::Rollout,
+    rollout::{Acted, Rollout},
 };
 use crate::{
     algorithm::{
+        action_masks::ActionMasks,
         agent_row_width,
         weights::{load_weights, save_weights},
         write_agent_rows,
@@ -32,6 +33,7 @@ pub(super) struct SoftmaxPolicy {
     identity: bool,
     agent_width: usize,
     seen: Vec<f32>,
+    masks: ActionMasks,
     outputs: Vec<f32>,
     log_probabilities: Vec<f32>,
     /// Environments that acted last.
@@ -48,6 +50,7 @@ impl SoftmaxPolicy {
             identity: options.identity,
             agent_width,
             seen: Vec::new(),
+            masks: ActionMasks::default(),
             outputs: Vec::new(),
             log_probabilities: Vec::new(),
             slots: Vec::new(),
@@ -61,24 +64,31 @@ impl SoftmaxPolicy {
         self.log_probabilities.clear();
         self.slots.clear();
         self.slots.extend_from_slice(batch.slots);
-        let mut rows = self.outputs.chunks_exact_mut(batch.view.spec().n_actions());
+        self.masks.read(batch.view, batch.states);
+        let rows = self.outputs.chunks_exact_mut(batch.view.spec().n_actions());
+        let mut rows = rows.enumerate();
         for (action, rng) in actions.iter_mut().zip(rngs) {
             action.clear();
-            for row in rows.by_ref().take(self.n_agents) {
-                log_softmax(row);
-                let chosen = draw(row, rng);
-                self.log_probabilities.push(row[chosen]);
+            for (row, logits) in rows.by_ref().take(self.n_agents) {
+                self.masks.forbid(row, logits);
+                log_softmax(logits);
+                let chosen = draw(logits, rng);
+                self.log_probabilities.push(logits[chosen]);
                 action.push(chosen);
             }
         }
     }
 
-    /// What the agents of an environment saw when they last acted, and how probable their actions were.
-    pub(super) fn last(&self, slot: usize) -> (&[f32], &[f32]) {
+    /// How the agents of an environment acted last.
+    pub(super) fn last(&self, slot: usize) -> Acted<'_> {
         let n = self.n_agents;
         let width = n * self.agent_width;
         let index = self.slots.binary_search(&slot).unwrap_or_default();
-        (&self.seen[index * width..][..width], &self.log_probabilities[index * n..][..n])
+        Acted {
+            seen: &self.seen[index * width..][..width],
+            log_probabilities: &self.log_probabilities[index * n..][..n],
+            allowed: self.masks.state(index, n),
+        }
     }
 
     /// One step towards the actions that went well at some places; returns loss and entropy.
@@ -98,6 +108,7 @@ impl SoftmaxPolicy {
                 action: rollout.actions[place],
                 log_probability: rollout.log_probabilities[place],
                 advantage: advantages[place],
+                allowed: rollout.allowed(place),
             };
             policy_loss(logits, taken, options.clip, options.entropy, d_logits).into()
         })
@@ -130,6 +141,8 @@ pub(super) struct GreedyPolicy {
     shape: Arc<Shape>,
     parameters: Arc<Vec<f32>>,
     identity: bool,
+    masks: ActionMasks,
+    logits: Vec<f32>,
     seen: Vec<f32>,
     workspace: MlpWorkspace,
 }
@@ -148,6 +161,8 @@ impl GreedyPolicy {
             shape,
             parameters: Arc::new(parameters),
             identity: options.identity,
+            masks: ActionMasks::default(),
+            logits: Vec::new(),
             seen: Vec::new(),
             workspace: MlpWorkspace::default(),
         })
@@ -162,16 +177,22 @@ fn widths(options: &PpoOptions, spec: &Spec) -> Vec<usize> {
 
 impl Policy for GreedyPolicy {
     fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
-        let Self { shape, parameters, identity, seen, workspace } = self;
+        let Self { shape, parameters, identity, masks, logits: own_logits, seen, workspace } = self;
         let spec = batch.view.spec();
         let n_rows = write_agent_rows(batch.view, batch.states, *identity, seen);
         let logits = shape.mlp.forward(parameters, seen, n_rows, workspace);
         actions.iter_mut().for_each(Vec::clear);
         let mut row = 0;
-        logits.argmax(spec.n_actions(), |action| {
+        let mut push = |action| {
             actions[row / spec.n_agents()].push(action);
             row += 1;
-        });
+        };
+        masks.read(batch.view, batch.states);
+        if !masks.forbids() {
+            return logits.argmax(spec.n_actions(), push);
+        }
+        let rows = logits.write_rows(own_logits).chunks_exact_mut(spec.n_actions());
+        rows.enumerate().for_each(|(row, logits)| push(masks.best(row, logits)));
     }
 
     fn boxed_clone(&self) -> Box<dyn Policy> {

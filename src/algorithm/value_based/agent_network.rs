@@ -2,7 +2,7 @@
 
 use super::{Networks, joint_batch::JointBatch};
 use crate::{
-    algorithm::{agent_row_width, memory, write_agent_rows},
+    algorithm::{action_masks::ActionMasks, agent_row_width, memory, write_agent_rows},
     environment::{Batch, Spec, View},
     graph::JointAction,
     nn::{Columns, Layout, Mlp, MlpWorkspace},
@@ -41,6 +41,8 @@ pub struct AgentNetwork {
     mlp: Mlp,
     identity: bool,
     workspace: MlpWorkspace,
+    masks: ActionMasks,
+    own_values: Vec<f32>,
     rows: Vec<f32>,
     next_actions: Vec<usize>,
     /// Values of the actions taken, one for each agent of each transition.
@@ -61,6 +63,8 @@ impl AgentNetwork {
             mlp: Mlp::new(layout, "agent", &widths, false),
             identity: options.identity,
             workspace: MlpWorkspace::default(),
+            masks: ActionMasks::default(),
+            own_values: Vec::new(),
             rows: Vec::new(),
             next_actions: Vec::new(),
             values: Vec::new(),
@@ -69,13 +73,19 @@ impl AgentNetwork {
         }
     }
 
-    /// The best action of every agent of every state, agent by agent.
+    /// The best action that every agent of every state may take, agent by agent.
     pub fn greedy(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) -> &[usize] {
-        let Self { mlp, identity, workspace, rows, next_actions, .. } = self;
+        let Self { mlp, identity, workspace, masks, own_values, rows, next_actions, .. } = self;
         let n_rows = write_agent_rows(view, states, *identity, rows);
         let values = mlp.forward(parameters, rows, n_rows, workspace);
         next_actions.clear();
-        values.argmax(mlp.n_outputs(), |action| next_actions.push(action));
+        masks.read(view, states);
+        if masks.forbids() {
+            let rows = values.write_rows(own_values).chunks_exact_mut(mlp.n_outputs()).enumerate();
+            next_actions.extend(rows.map(|(row, values)| masks.best(row, values)));
+        } else {
+            values.argmax(mlp.n_outputs(), |action| next_actions.push(action));
+        }
         next_actions
     }
 

@@ -2,14 +2,12 @@
 
 use super::{JointValue, Networks, QLearningOptions, joint_batch::JointBatch};
 use crate::{
-    algorithm::{Algorithm, Start},
-    checkpoint::Checkpoint,
+    algorithm::{Algorithm, checks::trained_action},
     environment::{
-        Batch, Environment, View,
+        Environment, View,
         matrix_game::{MatrixGame, RegionTables},
         simple_spread::{ActionSet, SimpleSpread, SimpleSpreadOptions},
     },
-    episode::{EpisodeStreams, VectorEnvironment},
     graph::CoordinationGraph,
     rng::{Purpose, Rng, Streams},
     schedule::Linear,
@@ -67,14 +65,11 @@ pub(super) fn assert_gradient(value: &mut dyn JointValue, view: &dyn View) {
 }
 
 /// Trains on a game with actions drawn at random and tells the greedy joint action.
-pub(super) fn learned_action<A: Algorithm>(
+pub(super) fn learned_action<A: Algorithm, E: Environment + 'static>(
     algorithm: &A,
-    game: impl Fn() -> MatrixGame,
+    game: impl Fn() -> E,
     options: impl Fn(QLearningOptions, Linear) -> A::Options,
 ) -> Vec<usize> {
-    let n_environments = 8;
-    let games = (0..n_environments).map(|_| Box::new(game()) as Box<dyn Environment>);
-    let mut environments = VectorEnvironment::new(games.collect());
     let learning = QLearningOptions {
         lr: 3e-3,
         buffer_size: 4000,
@@ -83,25 +78,5 @@ pub(super) fn learned_action<A: Algorithm>(
         ..QLearningOptions::default()
     };
     let options = options(learning, Linear { start: 1.0, end: 1.0, steps: 1 });
-    let view = environments.view();
-    let start = Start { view, n_environments, total_steps: 1, streams: Streams::new(1) };
-    let mut learner = algorithm.learner(&options, start).unwrap();
-    for round in 0..750 {
-        let streams = EpisodeStreams {
-            streams: Streams::new(3),
-            start: Purpose::Episode,
-            dynamics: Purpose::Dynamics,
-            act: Purpose::Exploration,
-            first: round * n_environments as u64,
-        };
-        environments.play(learner.as_mut(), streams, n_environments);
-    }
-    let mut weights = Checkpoint::new(0, serde_json::Value::Null);
-    learner.save_model(&mut weights);
-    let game = game();
-    let mut actions = vec![Vec::new()];
-    let model = algorithm.model(&options, game.view(), &weights).unwrap();
-    let batch = Batch { view: game.view(), states: &[0.0], slots: &[0] };
-    model.policy(&[]).act(batch, &mut actions);
-    actions.remove(0)
+    trained_action(algorithm, &options, game, &[])
 }

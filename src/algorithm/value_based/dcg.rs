@@ -9,11 +9,14 @@ use super::{
     pair_network::PairNetwork, row_network::RowNetwork, squared, usual_exploration,
 };
 use crate::{
-    algorithm::{agent_row_width, cg_cmarl::refit, memory, write_agent_rows},
-    coordination::{Coordinator, FactorTables, Solver, SolverOptions},
+    algorithm::{
+        action_masks::ActionMasks, agent_row_width, memory, state_tables::StateTables,
+        write_agent_rows,
+    },
+    coordination::{Coordinator, Solver, SolverOptions},
     environment::{Batch, Spec, View},
     error::{Error, Result},
-    graph::{CoordinationGraph, JointAction},
+    graph::JointAction,
     nn::{Layout, Mlp},
     schedule::Linear,
 };
@@ -120,9 +123,8 @@ struct Dcg {
     utility: RowNetwork,
     payoff: PairNetwork,
     coordinator: Box<dyn Coordinator>,
-    graph: CoordinationGraph,
-    tables: FactorTables,
-    fitted: usize,
+    problem: StateTables,
+    masks: ActionMasks,
     joint: JointAction,
     /// Encoder rows of both members of every pair of every state, and where each state's begin.
     pairs: Vec<[usize; 2]>,
@@ -143,18 +145,16 @@ impl Dcg {
         let encoder = RowNetwork::new(Mlp::new(&mut layout, "encoder", &encoder, true));
         let utility = RowNetwork::new(Mlp::new(&mut layout, "utility", &[n_features, n], false));
         let payoff = PairNetwork::new(&mut layout, (n_features, *pair_hidden), (n, *rank));
-        let graph = CoordinationGraph::complete(spec.n_agents());
         Self {
             coordinator: options.coordination.build(),
-            tables: FactorTables::zeros(&graph, n),
-            fitted: graph.n_regions(),
+            problem: StateTables::new(spec),
+            masks: ActionMasks::default(),
             options: options.clone(),
             spec: spec.clone(),
             layout,
             encoder,
             utility,
             payoff,
-            graph,
             joint: Vec::new(),
             pairs: Vec::new(),
             starts: Vec::new(),
@@ -167,7 +167,8 @@ impl Dcg {
 
     /// Fills the utilities and what the payoffs of all pairs are made of.
     fn forward(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
-        let Self { encoder, utility, payoff, pairs, starts, graph, .. } = self;
+        let Self { encoder, utility, payoff, pairs, starts, .. } = self;
+        let graph = &mut self.problem.graph;
         write_agent_rows(view, states, self.options.network.identity, &mut encoder.input);
         encoder.forward(parameters);
         utility.input.clone_from(&encoder.output);
@@ -184,25 +185,23 @@ impl Dcg {
         payoff.forward(parameters, &encoder.output, pairs);
     }
 
-    /// Writes the best joint action of one state, after [`Self::forward`].
+    /// Writes the best joint action of one state, after [`Self::forward`] and a look at its masks.
     fn coordinate(&mut self, view: &dyn View, states: &[f32], state: usize) {
         let (n_agents, n) = (self.spec.n_agents(), self.spec.n_actions());
         let state_width = self.spec.state_width;
-        view.graph(&states[state * state_width..][..state_width], &mut self.graph);
-        refit(&mut self.tables, &mut self.fitted, &self.graph);
-        let mut tables = std::mem::take(&mut self.tables);
+        self.problem.follow(view, &states[state * state_width..][..state_width]);
         let utilities = self.utility.output[state * n_agents * n..].chunks_exact(n);
         for (agent, utilities) in (0..n_agents).zip(utilities) {
-            let cells = tables.agent_mut(agent).iter_mut().zip(utilities);
+            let cells = self.problem.tables.agent_mut(agent).iter_mut().zip(utilities);
             cells.for_each(|(cell, utility)| *cell = utility / n_agents as f32);
         }
         let range = self.starts[state]..self.starts[state + 1];
         let share = 0.5 / range.len().max(1) as f32;
         for (region, pair) in range.enumerate() {
-            self.payoff.write_table(pair, share, tables.region_mut(region));
+            self.payoff.write_table(pair, share, self.problem.tables.region_mut(region));
         }
-        self.coordinator.coordinate(&self.graph, &tables, &mut self.joint);
-        self.tables = tables;
+        self.problem.forbid(&self.masks, state);
+        self.problem.solve(self.coordinator.as_mut(), &mut self.joint);
     }
 
     /// The team's value of the joint action taken in one state.
@@ -247,6 +246,7 @@ impl JointValue for Dcg {
     fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
         self.forward(parameters, batch.view, batch.states);
         self.payoff.evaluate_all(parameters);
+        self.masks.read(batch.view, batch.states);
         for (state, action) in actions.iter_mut().enumerate() {
             self.coordinate(batch.view, batch.states, state);
             action.clone_from(&self.joint);
@@ -262,6 +262,7 @@ impl JointValue for Dcg {
     ) -> f32 {
         self.forward(networks.online, view, &batch.next_states);
         self.payoff.evaluate_all(networks.online);
+        self.masks.read(view, &batch.next_states);
         let mut next_actions = std::mem::take(&mut self.next_actions);
         next_actions.clear();
         for state in 0..batch.len() {
@@ -313,9 +314,9 @@ mod tests {
 
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
-        let world = small_spread();
+        let spread = small_spread();
         for rank in [0, 2] {
-            assert_gradient(&mut Dcg::new(&options(rank), world.view().spec()), world.view());
+            assert_gradient(&mut Dcg::new(&options(rank), spread.view().spec()), spread.view());
         }
     }
 

@@ -121,10 +121,10 @@ mod tests {
 
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
-        let world = small_spread();
+        let spread = small_spread();
         let mut options = IqlOptions::default();
         options.network.hidden = vec![7, 5];
-        assert_gradient(&mut Iql::new(&options, world.view().spec()), world.view());
+        assert_gradient(&mut Iql::new(&options, spread.view().spec()), spread.view());
     }
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {

@@ -7,7 +7,7 @@ use crate::{
     rng::Rng,
 };
 
-/// Joint transitions drawn from a memory, each seen under a symmetry of the world.
+/// Joint transitions drawn from a memory, each seen under a symmetry of the task.
 #[derive(Clone, Debug, Default)]
 pub struct JointBatch {
     /// State rows before.
@@ -36,14 +36,14 @@ impl JointBatch {
         replay
     }
 
-    /// Puts one step into such a memory.
-    pub fn remember(replay: &mut Replay, transition: Transition<'_>) {
+    /// Puts one step into such a memory, with what each agent is paid.
+    pub fn remember(replay: &mut Replay, transition: Transition<'_>, rewards: &[f32]) {
         let Transition { state, action, outcome, next_state, .. } = transition;
         replay.push(Row {
             state,
             next_state,
             actions: action,
-            outcome: &outcome.agent_rewards,
+            outcome: rewards,
             terminal: outcome.ending == Ending::Terminal,
         });
     }
@@ -87,9 +87,9 @@ impl JointBatch {
                 rows.extend_from_slice(state);
                 view.transform_state(symmetry, &mut rows[start..]);
             }
-            let turned =
+            let transformed =
                 row.actions.iter().map(|&a| view.transform_action(symmetry, usize::from(a)));
-            actions.extend(turned);
+            actions.extend(transformed);
             rewards.extend_from_slice(row.outcome);
             discounts.push(if row.terminal { 0.0 } else { gamma });
         }

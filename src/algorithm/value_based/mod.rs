@@ -18,10 +18,12 @@ pub use joint_batch::JointBatch;
 
 use super::{
     Algorithm, Learner, Need, Start, TrainedModel,
+    action_masks::ActionMasks,
     cg_cmarl::polyak,
     counters::{due, load_counters, load_rng},
     memory,
     on_policy::clip_gradient,
+    penalty::{Penalties, trade_off_label},
     weights::{load_weights, save_weights},
 };
 use crate::{
@@ -37,7 +39,7 @@ use crate::{
 };
 use reward_scale::RewardScale;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use toml::{Table, Value};
 
 /// How a value is learned.
@@ -60,14 +62,16 @@ pub struct QLearningOptions {
     pub steps_per_update: f64,
     /// Share of the online network that enters the target network at each update.
     pub polyak_tau: f32,
-    /// Whether rewards are brought to mean 0 and spread 1.
+    /// Whether rewards are brought to standard deviation 1, and to mean 0 where no episode truly ends.
     pub standardise_rewards: bool,
     /// Longer gradients are clipped to this length.
     pub max_grad_norm: f32,
-    /// Whether a transition is learned from under a symmetry of the world, drawn anew each time.
+    /// Whether a transition is learned from under a symmetry of the task, drawn anew each time.
     pub symmetries: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
     pub average_rate: f32,
+    /// What an agent pays for one unit of a constraint's cost, by the constraint's name.
+    pub penalty: BTreeMap<String, f32>,
     /// Adam's other constants.
     pub adam: AdamOptions,
 }
@@ -87,6 +91,7 @@ impl Default for QLearningOptions {
             max_grad_norm: 10.0,
             symmetries: true,
             average_rate: 0.001,
+            penalty: BTreeMap::new(),
             adam: AdamOptions::default(),
         }
     }
@@ -215,7 +220,8 @@ impl<V: ValueBased> Algorithm for V {
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>> {
         let value = V::value(options, view.spec())?;
-        Ok(Box::new(QModel::load(value, view.spec(), weights)?))
+        let label = trade_off_label(&V::learning(options).0.penalty, view.spec());
+        Ok(Box::new(QModel::load(value, label, weights)?))
     }
 }
 
@@ -230,7 +236,7 @@ pub struct QLearner {
     value: Box<dyn JointValue>,
     learning: QLearningOptions,
     exploration: Linear,
-    n_actions: usize,
+    masks: ActionMasks,
     total_steps: u64,
     online: Vec<f32>,
     target: Vec<f32>,
@@ -240,6 +246,9 @@ pub struct QLearner {
     replay: Replay,
     replay_rng: Rng,
     reward_scale: RewardScale,
+    penalties: Penalties,
+    /// Whether a reward's distance from zero has a meaning: how long an episode lasts depends on it.
+    keeps_mean: bool,
     batch: JointBatch,
     steps: u64,
     updates: u64,
@@ -263,7 +272,7 @@ impl QLearner {
         Ok(Self {
             learning: learning.clone(),
             exploration,
-            n_actions: spec.n_actions(),
+            masks: ActionMasks::default(),
             total_steps,
             target: online.clone(),
             averaged: online.clone(),
@@ -272,6 +281,8 @@ impl QLearner {
             replay: JointBatch::memory(spec, learning.buffer_size),
             replay_rng: streams.rng(Purpose::Replay, 0),
             reward_scale: RewardScale::default(),
+            penalties: Penalties::new(&learning.penalty, spec)?,
+            keeps_mean: spec.terminates,
             batch: JointBatch::default(),
             steps: 0,
             updates: 0,
@@ -293,7 +304,7 @@ impl QLearner {
         let draw = (batch_size, n_symmetries, gamma);
         self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
         if self.learning.standardise_rewards {
-            self.reward_scale.standardise(&mut self.batch.rewards);
+            self.reward_scale.standardise(&mut self.batch.rewards, self.keeps_mean);
         }
         self.gradient.clear();
         let networks = Networks { online: &self.online, target: &self.target };
@@ -319,20 +330,15 @@ impl QLearner {
 impl Controller for QLearner {
     fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
         self.value.act(&self.online, batch, actions);
-        let epsilon = f64::from(self.exploration.at(self.steps));
-        for (action, rng) in actions.iter_mut().zip(rngs) {
-            for action in action {
-                if rng.uniform() < epsilon {
-                    *action = rng.below(self.n_actions);
-                }
-            }
-        }
+        self.masks.read(batch.view, batch.states);
+        self.masks.explore(self.exploration.at(self.steps), rngs, actions);
     }
 
     fn observe(&mut self, transition: Transition<'_>) {
         self.steps += 1;
-        self.reward_scale.follow(&transition.outcome.agent_rewards);
-        JointBatch::remember(&mut self.replay, transition);
+        let rewards = self.penalties.rewards(transition.outcome);
+        self.reward_scale.follow(rewards);
+        JointBatch::remember(&mut self.replay, transition, rewards);
     }
 
     fn update(&mut self, view: &dyn View) {
@@ -416,11 +422,14 @@ pub struct QModel {
 }
 
 impl QModel {
-    /// What a checkpoint holds.
-    pub fn load(value: Box<dyn JointValue>, spec: &Spec, weights: &Checkpoint<'_>) -> Result<Self> {
+    /// What a checkpoint holds, under the name of its trade-off.
+    pub fn load(
+        value: Box<dyn JointValue>,
+        label: String,
+        weights: &Checkpoint<'_>,
+    ) -> Result<Self> {
         let mut parameters = vec![0.0; value.layout().len()];
         load_weights(value.layout(), "averaged", weights, &mut parameters)?;
-        let label = spec.reward_label.clone().unwrap_or_else(|| "trained".into());
         Ok(Self { policy: QPolicy { value, parameters: Arc::new(parameters) }, label })
     }
 }

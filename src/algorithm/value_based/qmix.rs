@@ -283,14 +283,14 @@ mod tests {
 
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
-        let world = small_spread();
-        assert_gradient(&mut Qmix::new(&small(), world.view().spec()), world.view());
+        let spread = small_spread();
+        assert_gradient(&mut Qmix::new(&small(), spread.view().spec()), spread.view());
     }
 
     #[test]
     fn the_team_never_loses_when_an_agent_gains() {
-        let world = small_spread();
-        let spec = world.view().spec();
+        let spread = small_spread();
+        let spec = spread.view().spec();
         let mut qmix = Qmix::new(&QmixOptions::default(), spec);
         let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
         let mut team = Vec::new();

@@ -14,7 +14,7 @@ mod task;
 pub use options::{ActionSet, Cost, GRID, Physics, RewardRule, SimpleSpreadOptions};
 pub use task::SimpleSpreadTask;
 
-use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot};
+use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot, share};
 use crate::{
     error::Result,
     graph::{CoordinationGraph, Topology},
@@ -22,7 +22,7 @@ use crate::{
 };
 use observation::SpreadView;
 use physics::{Particles, Points};
-use reward::{Closeness, Nearest, charge_agent};
+use reward::{Closeness, Nearest};
 
 /// What is drawn reaches this far from the centre.
 const DRAWN: f64 = 1.25;
@@ -171,8 +171,8 @@ impl SimpleSpread {
                     } else {
                         regions.for_each(|cost| *cost = 0.0);
                         let costs = &mut region_costs[column..];
-                        self.closeness.charge_regions(&self.graph, |r, share| {
-                            costs[r * width] += share;
+                        self.closeness.charge_regions(&self.graph, &mut |r, part| {
+                            costs[r * width] += part;
                         });
                     }
                     agents.for_each(|(agent, cost)| *cost = self.closeness.agent_cost(agent));
@@ -181,8 +181,8 @@ impl SimpleSpread {
                     team_costs[column] = (0..n).map(energy).sum();
                     regions.for_each(|cost| *cost = 0.0);
                     for agent in 0..n {
-                        charge_agent(&self.graph, agent, energy(agent), &mut |r, share| {
-                            region_costs[column + r * width] += share;
+                        share(&self.graph, &[agent], energy(agent), &mut |r, part| {
+                            region_costs[column + r * width] += part;
                         });
                     }
                     agents.for_each(|(agent, cost)| *cost = energy(agent));

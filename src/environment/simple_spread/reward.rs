@@ -1,7 +1,7 @@
 //! What a joint step earns and costs: coverage utility, counterfactual credit, collisions, energy.
 
 use super::physics::Points;
-use crate::graph::CoordinationGraph;
+use crate::{environment::share, graph::CoordinationGraph};
 
 /// For each landmark the two nearest agents, one array per quantity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -138,25 +138,12 @@ impl Closeness {
         self.near[a * self.n_agents + b]
     }
 
-    /// Charges every near pair once: to the regions that hold both agents, in equal shares; where none
-    /// does, half to the regions of each. So the regions' costs add up to the team's on any graph.
-    pub fn charge_regions(&self, graph: &CoordinationGraph, mut charge: impl FnMut(usize, f32)) {
+    /// Charges every near pair once, to the regions that share it, so that the regions' costs add up
+    /// to the team's on any graph.
+    pub fn charge_regions(&self, graph: &CoordinationGraph, charge: &mut dyn FnMut(usize, f32)) {
         for a in 0..self.n_agents {
-            for b in a + 1..self.n_agents {
-                if self.pair_cost(a, b) == 0.0 {
-                    continue;
-                }
-                let shared = || {
-                    let regions = graph.memberships_of(a).iter().map(|member| member.region);
-                    regions.filter(|&region| graph.region(region).contains(&b))
-                };
-                let n_shared = shared().count();
-                if n_shared > 0 {
-                    shared().for_each(|region| charge(region, 1.0 / n_shared as f32));
-                } else {
-                    charge_agent(graph, a, 0.5, &mut charge);
-                    charge_agent(graph, b, 0.5, &mut charge);
-                }
+            for b in (a + 1..self.n_agents).filter(|&b| self.pair_cost(a, b) != 0.0) {
+                share(graph, &[a, b], 1.0, charge);
             }
         }
     }
@@ -165,22 +152,6 @@ impl Closeness {
     pub fn agent_cost(&self, agent: usize) -> f32 {
         self.near[agent * self.n_agents..][..self.n_agents].iter().sum()
     }
-}
-
-/// Charges what an agent causes to its regions in equal shares; to all regions where it has none.
-pub fn charge_agent(
-    graph: &CoordinationGraph,
-    agent: usize,
-    cost: f32,
-    charge: &mut impl FnMut(usize, f32),
-) {
-    let regions = graph.memberships_of(agent);
-    if regions.is_empty() {
-        let n = graph.n_regions();
-        return (0..n).for_each(|region| charge(region, cost / n as f32));
-    }
-    let share = cost / regions.len() as f32;
-    regions.iter().for_each(|member| charge(member.region, share));
 }
 
 /// Energy |u|² of one agent's action.
@@ -271,7 +242,7 @@ mod tests {
         let charged = |regions: &[Vec<usize>]| {
             let graph = CoordinationGraph::new(4, regions).unwrap();
             let mut costs = vec![0.0; graph.n_regions()];
-            closeness.charge_regions(&graph, |region, share| costs[region] += share);
+            closeness.charge_regions(&graph, &mut |region, share| costs[region] += share);
             costs
         };
         // Overlapping triplets share the pair (1, 2).

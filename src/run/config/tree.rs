@@ -39,11 +39,11 @@ fn merge_below(tree: &mut Table, file: &Table, optional: &[String], path: &str) 
                     suggestion: closest(tree.keys().map(String::as_str), key),
                 });
             }
-            (Some(before), value) => {
+            (Some(before), value) if !is_open(&full) => {
                 let value = convert(&full, value, before)?;
                 tree.insert(key.clone(), value);
             }
-            (None, value) => drop(tree.insert(key.clone(), value.clone())),
+            (_, value) => drop(tree.insert(key.clone(), value.clone())),
         }
     }
     Ok(())
@@ -100,7 +100,8 @@ pub(super) fn set(tree: &mut Table, key: &str, text: &str, optional: &[String]) 
                 _ => return Err(Error::setting(key, text, "is not a group of settings")),
             };
         }
-        let value = parse_value(key, text, place.get(last))?;
+        let before = place.get(last).filter(|_| !is_open(&path));
+        let value = parse_value(key, text, before)?;
         place.insert(last.into(), value);
     }
     Ok(())
@@ -169,5 +170,23 @@ fn walk(tree: &Table, path: &str, visit: &mut dyn FnMut(&str, &Value)) {
         if let Value::Table(inner) = value {
             walk(inner, &full, visit);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_the_tasks_own_names_takes_any_of_them_again_and_again() {
+        let mut tree: Table = toml::from_str("[iql.learning]\ngamma = 0.8\npenalty = {}").unwrap();
+        set(&mut tree, "penalty.collision", "1", &[]).unwrap();
+        set(&mut tree, "penalty.collision", "0.5", &[]).unwrap();
+        let file = toml::from_str("[iql.learning.penalty]\nenergy = 2").unwrap();
+        merge(&mut tree, &file, &[]).unwrap();
+        let learning = tree["iql"]["learning"].as_table().unwrap();
+        assert_eq!(learning["penalty"].to_string(), "{ collision = 0.5, energy = 2 }");
+        let error = set(&mut tree, "penalties.collision", "0.5", &[]).unwrap_err().to_string();
+        assert!(error.contains("unknown key `penalties.collision`"), "{error}");
     }
 }

@@ -68,9 +68,7 @@ pub(crate) fn series(n_agents: usize) -> Vec<Series> {
 pub(crate) fn points(task: &str, n_agents: usize) -> Vec<Value> {
     let own = tables::cg_cmarl(n_agents).map(|point| (point, true));
     let all = own.chain(tables::baselines(n_agents).map(|point| (point, false)));
-    let measured = |(mean, deviation): (f64, f64), scale: f64| {
-        json!({ "mean": mean / scale, "deviation": deviation / scale })
-    };
+    let measured = |(mean, deviation): (f64, f64), scale: f64| json!({ "mean": mean / scale, "deviation": deviation / scale });
     let point = |(point, own): (PaperPoint, bool)| {
         let [gain, cost] = TradeOff::METRICS;
         json!({

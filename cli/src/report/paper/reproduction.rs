@@ -5,7 +5,7 @@ use crate::report::export_table::{Cell, ExportTable};
 use anyhow::Context;
 use cgcmarl::checkpoint::atomic;
 use cgcmarl_paper::reproduction::{
-    COVERAGES, Plan, Point, RESULTS_FILE, Results, Spread, Team, marl_eval, training_seconds,
+    COVERAGES, Plan, Point, RESULTS_FILE, Results, Rows, Spread, Team, marl_eval, training_seconds,
 };
 use std::{fmt::Write as _, path::Path};
 
@@ -26,7 +26,7 @@ pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Res
         put(format!("{}.tex", table.name), table.to_latex().as_bytes())?;
     }
     put(RESULTS_FILE.into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
-    let exported = serde_json::to_string_pretty(&marl_eval(plan, folder))?;
+    let exported = serde_json::to_string_pretty(&marl_eval(&Rows::read(folder)))?;
     put("marl_eval.json".into(), (exported + "\n").as_bytes())?;
     for (name, picture) in
         [("pareto", panels::pareto(results)), ("scenarios", panels::scenarios(results))]

@@ -1,0 +1,429 @@
+//! A gradient against its plain definition, on graphs that change, regions of several sizes and
+//! forbidden actions; and whole trainings on small games.
+
+use super::{
+    head::{ABSENT, write_actions},
+    sampling::Sampler,
+    *,
+};
+use crate::{
+    algorithm::checks::{Masked, trained_action},
+    argmax::argmax,
+    coordination::{Coordinator, Exhaustive, FactorTables, SolverOptions},
+    environment::{
+        Environment,
+        matrix_game::{MatrixGame, RegionTables},
+        simple_spread::{ActionSet, SimpleSpread, SimpleSpreadOptions},
+    },
+    graph::{CoordinationGraph, GraphOptions, Topology},
+    rng::Streams,
+    schedule::Linear,
+};
+
+const RULES: [(NextAction, ErrorKind); 4] = [
+    (NextAction::Regional, ErrorKind::Regional),
+    (NextAction::Regional, ErrorKind::Summed),
+    (NextAction::Coupled, ErrorKind::Regional),
+    (NextAction::Coupled, ErrorKind::Summed),
+];
+
+/// Four agents on a line of pairs that depends on where they stand.
+fn nearest() -> SimpleSpread {
+    let graph = GraphOptions { topology: Topology::KNearest, k: 1, ..GraphOptions::default() };
+    let actions = Some(ActionSet::Discrete);
+    let options =
+        SimpleSpreadOptions { agents: 4, actions, graph, ..SimpleSpreadOptions::default() };
+    SimpleSpread::new(&options).unwrap()
+}
+
+/// A state in which the agents stand at these places.
+fn standing(places: [[f32; 2]; 4]) -> Vec<f32> {
+    let rest = (0..16).map(|i| (i as f32 * 0.7).sin() * 0.3);
+    places.into_iter().flatten().chain(rest).collect()
+}
+
+/// A single agent, a pair and three agents together.
+fn mixed_graph() -> CoordinationGraph {
+    CoordinationGraph::new(4, &[vec![2], vec![0, 1], vec![1, 2, 3]]).unwrap()
+}
+
+fn mixed_game(n_actions: usize) -> MatrixGame {
+    let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
+    MatrixGame::random(mixed_graph(), n_actions, 2, 2, &mut rng).unwrap()
+}
+
+/// What agents may not do depends on the time.
+fn forbidden(state: &[f32], agent: usize) -> &'static [usize] {
+    match agent {
+        0 if state[0] > 0.25 => &[0, 1],
+        1 => &[1],
+        3 => &[2, 3],
+        _ => &[],
+    }
+}
+
+/// A network with two sets of numbers, and one remembered transition.
+struct Case<'a> {
+    view: &'a dyn View,
+    network: TwoHead,
+    online: Vec<f32>,
+    target: Vec<f32>,
+    replay: Replay,
+    sample: Sample,
+}
+
+const GAMMA: f32 = 0.9;
+const COST_WEIGHT: f32 = 0.7;
+
+impl<'a> Case<'a> {
+    fn new(view: &'a dyn View, head: HeadKind, states: [&[f32]; 2], sample: Sample) -> Self {
+        let spec = view.spec();
+        let mut rng = Streams::new(9).rng(Purpose::Problem, 1);
+        let options = NetworkOptions { hidden: vec![7], head, multiplier_input: true };
+        let network = TwoHead::new(&options, spec).unwrap();
+        let [online, target] = [(); 2].map(|()| network.layout().initialise(&mut rng));
+        let shape = RowShape {
+            state: spec.state_width,
+            agents: spec.n_agents(),
+            actions: spec.n_actions(),
+            outcome: spec.max_regions * (1 + spec.n_constraints()),
+        };
+        let mut replay = Replay::new(shape, 1);
+        let outcome: Vec<f32> = (0..shape.outcome).map(|_| rng.normal() as f32).collect();
+        let actions: Vec<usize> = (0..spec.n_agents()).map(|agent| agent % 3).collect();
+        let [state, next_state] = states;
+        let actions = &actions[..];
+        replay.push(Row { state, next_state, actions, outcome: &outcome, terminal: false });
+        Self { view, network, online, target, replay, sample }
+    }
+
+    /// What one share makes of the transition.
+    fn accumulate(&self, online: &[f32], (next_action, error): (NextAction, ErrorKind)) -> TdShard {
+        let solver =
+            SolverOptions { solver: crate::coordination::Solver::Exact, ..Default::default() };
+        let mut shard = TdShard::new(&self.network, self.view, solver.build());
+        let rule = TdRule {
+            gamma: GAMMA,
+            next_action,
+            error,
+            error_power: 0.0,
+            cost_weight: COST_WEIGHT,
+            huber: f32::INFINITY,
+        };
+        let inputs = TdInputs {
+            network: &self.network,
+            online,
+            target: &self.target,
+            view: self.view,
+            replay: &self.replay,
+            rule,
+            n_rows: 1,
+        };
+        shard.accumulate(inputs, std::slice::from_ref(&self.sample));
+        shard
+    }
+
+    fn graph(&self, state: &[f32]) -> CoordinationGraph {
+        let mut graph = CoordinationGraph::empty(self.view.spec().n_agents());
+        self.view.graph(state, &mut graph);
+        graph
+    }
+
+    /// The value of a region's joint action by every head.
+    fn values(
+        &self,
+        numbers: &[f32],
+        state: &[f32],
+        members: &[usize],
+        joint: &[usize],
+    ) -> Vec<f32> {
+        let mut row = vec![0.0; self.network.n_inputs()];
+        self.view.region_row(state, members, &mut row[..self.view.spec().region_width]);
+        self.network.write_multipliers(&mut row, &self.sample.multipliers);
+        let mut actions: Vec<usize> = members.iter().map(|&agent| joint[agent]).collect();
+        actions.resize(self.view.spec().region_size, ABSENT);
+        let mut values = vec![0.0; self.network.n_heads()];
+        let workspace = &mut TwoHeadWorkspace::default();
+        self.network.values(numbers, &row, 1, &actions, &mut values, workspace);
+        values
+    }
+
+    /// Q_aug of every joint action of a region; minus infinity for what is forbidden.
+    fn table(&self, state: &[f32], members: &[usize]) -> Vec<f32> {
+        let spec = self.view.spec();
+        let mut own = vec![0; members.len()];
+        let entry = |entry| {
+            write_actions(entry, spec.n_actions(), &mut own);
+            let mut joint = vec![0; spec.n_agents()];
+            for (&agent, &action) in members.iter().zip(&own) {
+                joint[agent] = action;
+                let mut allowed = vec![true; spec.n_actions()];
+                self.view.action_mask(state, agent, &mut allowed);
+                if !allowed[action] {
+                    return f32::NEG_INFINITY;
+                }
+            }
+            let values = self.values(&self.online, state, members, &joint);
+            let costs = values[1..].iter().zip(&self.sample.multipliers);
+            values[0] + costs.map(|(cost, multiplier)| multiplier * cost).sum::<f32>()
+        };
+        (0..spec.n_actions().pow(members.len() as u32)).map(entry).collect()
+    }
+
+    /// What the agents do next as far as a region is concerned.
+    fn next_joint(&self, rule: NextAction, next: &[f32], members: &[usize]) -> JointAction {
+        let n_actions = self.view.spec().n_actions();
+        let graph = self.graph(next);
+        let mut joint = vec![0; graph.n_agents()];
+        if rule == NextAction::Regional {
+            let mut own = vec![0; members.len()];
+            write_actions(argmax(&self.table(next, members)), n_actions, &mut own);
+            members.iter().zip(own).for_each(|(&agent, action)| joint[agent] = action);
+            return joint;
+        }
+        let mut tables = FactorTables::zeros(&graph, n_actions);
+        for (region, members) in graph.regions().enumerate() {
+            tables.region_mut(region).copy_from_slice(&self.table(next, members));
+        }
+        Exhaustive.coordinate(&graph, &tables, &mut joint);
+        joint
+    }
+
+    /// Half the squared errors by their definition, primary head first.
+    fn losses(&self, (next_action, error): (NextAction, ErrorKind)) -> Vec<f32> {
+        let row = self.replay.row(0);
+        let joint: JointAction = row.actions.iter().map(|&action| usize::from(action)).collect();
+        let now = |members: &[usize]| self.values(&self.online, row.state, members, &joint);
+        let next = |members: &[usize]| {
+            let joint = self.next_joint(next_action, row.next_state, members);
+            self.values(&self.target, row.next_state, members, &joint)
+        };
+        let (graph, next_graph) = (self.graph(row.state), self.graph(row.next_state));
+        let n_costs = self.network.n_heads() - 1;
+        let mut losses = vec![0.0; 1 + n_costs];
+        let values: f32 = graph.regions().map(|members| now(members)[0]).sum();
+        let next_values: f32 = next_graph.regions().map(|members| next(members)[0]).sum();
+        let rewards: f32 = row.outcome[..graph.n_regions()].iter().sum();
+        let summed = values - (rewards + GAMMA * next_values);
+        for (region, members) in graph.regions().enumerate() {
+            let (now, next) = (now(members), next(members));
+            let costs = &row.outcome[self.view.spec().max_regions + region * n_costs..][..n_costs];
+            let own = now[0] - (row.outcome[region] + GAMMA * next[0]);
+            let first = if error == ErrorKind::Summed { summed } else { own };
+            losses[0] += 0.5 * first * first;
+            for (j, cost) in costs.iter().enumerate() {
+                let error = now[j + 1] - (-cost + GAMMA * next[j + 1]);
+                losses[j + 1] += 0.5 * error * error;
+            }
+        }
+        losses
+    }
+
+    fn check_losses(&self, what: &str) {
+        for rule in RULES {
+            let (found, expected) = (self.accumulate(&self.online, rule).losses, self.losses(rule));
+            let near = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-4 * (1.0 + b.abs());
+            assert!(
+                found.iter().zip(&expected).all(near),
+                "{what} {rule:?}: {found:?} {expected:?}"
+            );
+        }
+    }
+
+    /// The gradient falls along the losses as central differences say.
+    fn check_gradient(&mut self, what: &str) {
+        let n_regions = self.graph(self.replay.row(0).state).n_regions() as f32;
+        for rule in RULES {
+            // Every region of a summed error counts the same error once more.
+            let share = if rule.1 == ErrorKind::Summed { 1.0 / n_regions } else { 1.0 };
+            let gradient = self.accumulate(&self.online, rule).gradient.values().to_vec();
+            let loss = |online: &[f32]| {
+                let losses = self.accumulate(online, rule).losses;
+                f64::from(share * losses[0] + COST_WEIGHT * losses[1..].iter().sum::<f32>())
+            };
+            let mut moved = self.online.clone();
+            for (i, &exact) in gradient.iter().enumerate() {
+                let mut difference = |h: f32| {
+                    moved[i] = self.online[i] + h;
+                    let up = loss(&moved);
+                    moved[i] = self.online[i] - h;
+                    let down = loss(&moved);
+                    moved[i] = self.online[i];
+                    (up - down) / f64::from(2.0 * h)
+                };
+                // A kink of a rectifier or another next action may lie within a step, hardly in both.
+                let found = [1e-3, 4e-3].map(&mut difference);
+                let exact = f64::from(exact);
+                let agrees = found.iter().any(|d| (d - exact).abs() < 6e-3 * (1.0 + exact.abs()));
+                assert!(agrees, "{what} {rule:?} parameter {i}: {found:?} but {exact}");
+            }
+        }
+    }
+}
+
+fn sample(multipliers: &[f32]) -> Sample {
+    Sample { multipliers: multipliers.to_vec(), ..Sample::new(multipliers.len()) }
+}
+
+#[test]
+fn targets_are_built_on_the_graph_of_the_next_state() {
+    let spread = nearest();
+    let apart = standing([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0], [1.1, 0.0]]);
+    let crossed = standing([[0.0, 0.0], [1.0, 0.0], [0.1, 0.0], [1.1, 0.0]]);
+    let row = standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]]);
+    let n_regions = |state: &[f32]| {
+        let case = Case::new(spread.view(), HeadKind::Free, [state; 2], sample(&[0.7]));
+        case.graph(state).n_regions()
+    };
+    assert_eq!([&apart, &crossed, &row].map(|state| n_regions(state)), [2, 2, 3]);
+    for states in [[&apart, &crossed], [&apart, &row], [&row, &apart], [&row, &row]] {
+        let states = states.map(|state| &state[..]);
+        Case::new(spread.view(), HeadKind::Free, states, sample(&[0.7])).check_losses("k_nearest");
+    }
+}
+
+#[test]
+fn regions_of_several_sizes_are_learned_by_the_definition() {
+    let game = Masked::new(mixed_game(4), |_, _| &[]).with_grid(2);
+    for head in [HeadKind::Free, HeadKind::Tied] {
+        let mut case = Case::new(game.view(), head, [&[0.0], &[0.5]], sample(&[0.7, 0.2]));
+        case.check_losses("mixed");
+        case.check_gradient("mixed");
+    }
+}
+
+#[test]
+fn a_target_never_takes_what_is_forbidden_next() {
+    let game = Masked::new(mixed_game(4), forbidden).with_grid(2);
+    for head in [HeadKind::Free, HeadKind::Tied] {
+        Case::new(game.view(), head, [&[0.0], &[0.5]], sample(&[0.7, 0.2])).check_losses("masked");
+    }
+}
+
+#[test]
+fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
+    let game = Masked::new(mixed_game(4), forbidden).with_grid(2);
+    for head in [HeadKind::Free, HeadKind::Tied] {
+        let case = Case::new(game.view(), head, [&[0.5], &[0.5]], sample(&[0.7, 0.2]));
+        let Case { network, online, view, .. } = &case;
+        let context = ActingContext { network, parameters: online, view: *view, noise: None };
+        let exact =
+            SolverOptions { solver: crate::coordination::Solver::Exact, ..Default::default() };
+        let mut actor = Actor::new(*view, exact.build(), Averaging::NONE);
+        let mut action = Vec::new();
+        // Utilities must not be left over from a state in which more is forbidden.
+        actor.decide(context, &[0.5], &[0.7, 0.2], &mut action);
+        let joint = case.next_joint(NextAction::Coupled, &[0.5], &[]);
+        assert_eq!(action, joint, "{head:?}");
+        let (graph, tables, _) = actor.decide(context, &[0.0], &[0.7, 0.2], &mut action);
+        for (region, members) in graph.regions().enumerate() {
+            let expected = case.table(&[0.0], members);
+            for (entry, (found, expected)) in tables.region(region).iter().zip(expected).enumerate()
+            {
+                let same = (found - expected).abs() < 1e-4 || expected == f32::NEG_INFINITY;
+                assert!(same, "{head:?} {members:?} entry {entry}: {found} {expected}");
+            }
+        }
+        assert_eq!(action, case.next_joint(NextAction::Coupled, &[0.0], &[]), "{head:?}");
+    }
+}
+
+fn sampled(
+    rule: (NextAction, ErrorKind),
+    batch_size: usize,
+    states: &[Vec<f32>],
+) -> (usize, Sampler) {
+    let spread = nearest();
+    let mut options = CgCmarlOptions::default();
+    (options.learning.next_action, options.learning.error) = rule;
+    options.learning.batch_size = batch_size;
+    let shape = RowShape { state: states[0].len(), agents: 4, actions: 5, outcome: 1 };
+    let mut replay = Replay::new(shape, states.len());
+    for state in states {
+        replay.push(Row {
+            state,
+            next_state: state,
+            actions: &[0; 4],
+            outcome: &[0.0],
+            terminal: false,
+        });
+    }
+    let mut sampler = Sampler::new(&options, 4);
+    let mut rng = Streams::new(2).rng(Purpose::Replay, 0);
+    let n_regions = sampler.draw(spread.view(), &replay, &mut rng);
+    (n_regions, sampler)
+}
+
+#[test]
+fn every_region_that_is_there_is_sampled_equally_often() {
+    let states = [standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]])];
+    let (n_regions, sampler) = sampled(RULES[0], 3000, &states);
+    assert_eq!(n_regions, 3000);
+    let mut counts = [0_usize; 3];
+    sampler.samples.iter().for_each(|sample| counts[sample.region.unwrap()] += 1);
+    assert!(counts.iter().all(|count| count.abs_diff(1000) < 120), "{counts:?}");
+}
+
+#[test]
+fn a_batch_counts_the_regions_that_are_there() {
+    let states = [
+        standing([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0], [1.1, 0.0]]),
+        standing([[0.0, 0.0], [0.5, 0.0], [0.9, 0.0], [1.2, 0.0]]),
+    ];
+    let (n_regions, sampler) = sampled(RULES[3], 100, &states);
+    let counted: Vec<usize> = sampler.samples.iter().map(|sample| 2 + sample.row).collect();
+    assert_eq!(n_regions, counted.iter().sum::<usize>());
+    assert!(n_regions >= 100 && n_regions - counted[counted.len() - 1] < 100, "{counted:?}");
+}
+
+/// Options with which small games are learned in little time.
+fn quick(random_actions: f32) -> CgCmarlOptions {
+    let network = NetworkOptions { hidden: vec![32], head: HeadKind::Free, multiplier_input: true };
+    let mut options = CgCmarlOptions { network, ..CgCmarlOptions::default() };
+    options.learning.lr = 3e-3;
+    options.learning.batch_size = 48;
+    options.learning.learning_starts = 64;
+    options.learning.average_rate = 0.02;
+    options.exploration = Linear { start: 0.0, end: 0.0, steps: 0 };
+    options.random_actions = Linear { start: random_actions, end: random_actions, steps: 0 };
+    options
+}
+
+/// The three agents together are best at a joint action whose neighbours lose, the pair and the single
+/// agent each prefer something else.
+fn puzzle() -> MatrixGame {
+    let free = |reward: Vec<f32>| {
+        let costs = vec![vec![0.0; reward.len()]];
+        RegionTables { reward, costs }
+    };
+    let triple = (0..8).map(|entry| [1.0, -2.0, -2.0, 0.0, -2.0, 0.0, 0.0, 4.0][entry]).collect();
+    let tables = vec![free(vec![1.5, 0.0]), free(vec![0.0, 2.0, 1.0, 0.5]), free(triple)];
+    MatrixGame::new(mixed_graph(), 2, 1, tables).unwrap()
+}
+
+#[test]
+fn a_game_of_regions_of_several_sizes_is_solved() {
+    // 2: 1 alone; (0, 1): (0, 1); (1, 2, 3): all 1. The sum 0 + 2 + 4 beats 1.5 + 2 − 2 and the like.
+    let action = trained_action(&CgCmarlAlgorithm, &quick(1.0), puzzle, &[0.0]);
+    assert_eq!(action, [0, 1, 1, 1]);
+}
+
+#[test]
+fn random_actions_play_everything_and_draw_nothing_where_there_are_none() {
+    let game = MatrixGame::climbing().unwrap();
+    let start = |view| Start { view, n_environments: 1, total_steps: 1, streams: Streams::new(1) };
+    let batch = Batch { view: game.view(), states: &[0.0], slots: &[0] };
+    let mut rngs = [Streams::new(1).rng(Purpose::Exploration, 0)];
+    let mut greedy = CgCmarl::new(&quick(0.0), start(game.view())).unwrap();
+    let before = serde_json::to_value(rngs[0].position()).unwrap();
+    let mut actions = [Vec::new()];
+    greedy.act(batch, &mut rngs, &mut actions);
+    assert_eq!(serde_json::to_value(rngs[0].position()).unwrap(), before);
+    let mut random = CgCmarl::new(&quick(1.0), start(game.view())).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..200 {
+        random.act(batch, &mut rngs, &mut actions);
+        seen.insert(actions[0].clone());
+    }
+    assert_eq!(seen.len(), 9);
+}

@@ -1,0 +1,66 @@
+//! The coordination graph of one state and payoff tables of its shape, refitted from state to state.
+
+use super::action_masks::ActionMasks;
+use crate::{
+    coordination::{Coordination, Coordinator, FactorTables},
+    environment::{Spec, View},
+    graph::{CoordinationGraph, JointAction},
+};
+
+/// A graph with its tables; every agent has as many actions as the one with most.
+#[derive(Clone, Debug)]
+pub(super) struct StateTables {
+    pub(super) graph: CoordinationGraph,
+    pub(super) tables: FactorTables,
+    sizes: Vec<usize>,
+    masked: bool,
+}
+
+impl StateTables {
+    /// Tables for no region yet.
+    pub(super) fn new(spec: &Spec) -> Self {
+        let graph = CoordinationGraph::empty(spec.n_agents());
+        let tables = FactorTables::zeros(&graph, spec.n_actions());
+        Self { graph, tables, sizes: Vec::new(), masked: false }
+    }
+
+    /// Takes the graph of a state; what stood in the tables is no longer to be relied on.
+    pub(super) fn follow(&mut self, view: &dyn View, state: &[f32]) {
+        view.graph(state, &mut self.graph);
+        let sizes = self.graph.regions().map(<[usize]>::len);
+        if !sizes.clone().eq(self.sizes.iter().copied()) {
+            self.tables.fit(&self.graph);
+            self.sizes.clear();
+            self.sizes.extend(sizes);
+        }
+    }
+
+    /// Forbids what the agents of one of the masks' states may not do, beside what their utilities
+    /// say.
+    pub(super) fn forbid(&mut self, masks: &ActionMasks, state: usize) {
+        let n_agents = self.graph.n_agents();
+        for agent in 0..n_agents {
+            masks.forbid(state * n_agents + agent, self.tables.agent_mut(agent));
+        }
+    }
+
+    /// [`Self::forbid`] where agents alone are worth nothing.
+    pub(super) fn forbid_only(&mut self, masks: &ActionMasks, state: usize) {
+        if self.masked {
+            (0..self.graph.n_agents()).for_each(|agent| self.tables.agent_mut(agent).fill(0.0));
+        }
+        self.masked = masks.forbids();
+        if self.masked {
+            self.forbid(masks, state);
+        }
+    }
+
+    /// Writes the joint action that a coordinator finds best.
+    pub(super) fn solve(
+        &self,
+        coordinator: &mut dyn Coordinator,
+        action: &mut JointAction,
+    ) -> Coordination {
+        coordinator.coordinate(&self.graph, &self.tables, action)
+    }
+}

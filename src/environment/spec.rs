@@ -31,7 +31,7 @@ pub enum Better {
 pub struct Metric {
     /// How files and reports call it.
     pub name: String,
-    /// What it counts, such as `share of landmarks`; plain words.
+    /// What it counts, such as `share of parcels`; plain words.
     pub unit: String,
     /// How the steps' values become the episode's.
     pub reduce: Reduce,
@@ -134,7 +134,7 @@ pub struct AgentSpec {
 /// Sizes, measures and names of an environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Name of the task, such as `simple_spread`.
+    /// Name of the task.
     pub task: String,
     /// The team.
     pub agents: Vec<AgentSpec>,

@@ -15,7 +15,7 @@ pub trait Task: Send + Sync + 'static {
     /// Everything that defines a score on it, as users write it under `[environment]`.
     type Options: Default + Serialize + DeserializeOwned;
 
-    /// Its name, such as `simple_spread`.
+    /// Its name, as users write it.
     fn name(&self) -> &str;
     /// What the team does, in one line.
     fn summary(&self) -> &str;

@@ -63,7 +63,7 @@ impl Measures {
 /// What `sweep` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Front {
-    /// Such as `simple_spread`.
+    /// Name of the task.
     pub task: String,
     /// Such as `cg_cmarl`.
     pub algorithm: String,

@@ -10,7 +10,7 @@ pub struct Manifest {
     pub program: String,
     /// Version of the program.
     pub version: String,
-    /// Such as `simple_spread`.
+    /// Name of the task.
     pub task: String,
     /// Such as `cg_cmarl`.
     pub algorithm: String,

@@ -11,12 +11,12 @@ use crate::{
 };
 
 /// At its start and in its middle, an episode goes on from a snapshot as it would have gone on.
-pub(super) fn check_restore(environment: &mut dyn Environment) -> Result<()> {
+pub(super) fn check_restore(environment: &mut dyn Environment, seed: u64) -> Result<()> {
     let middle = environment.view().spec().horizon / 2;
     for steps in [0, middle] {
-        let mut actions = RandomActions::new(99);
-        let mut chance = Streams::new(99).rng(Purpose::Dynamics, 0);
-        environment.reset(&mut Streams::new(99).rng(Purpose::Problem, 0));
+        let mut actions = RandomActions::new(seed);
+        let mut chance = Streams::new(seed).rng(Purpose::Dynamics, 0);
+        environment.reset(&mut Streams::new(seed).rng(Purpose::Problem, 0));
         if !skip(environment, steps, &mut actions, &mut chance)? {
             continue;
         }

@@ -26,11 +26,11 @@ window.cgcmarl = window.cgcmarl || {};
   const rate = (number) => Number(number).toFixed(4);
   const isNumber = (number) => typeof number === "number" && Number.isFinite(number);
 
-  /** A value of a metric, with the digits that count. */
-  function say(metric, value) {
+  /** A value of a metric, with the digits that count in it or in what it belongs to. */
+  function say(metric, value, whole = value) {
     if (!isNumber(value)) return "–";
     if (metric.percent) return percent(value);
-    const size = Math.abs(value);
+    const size = Math.abs(whole);
     return size >= 1e6 ? value.toExponential(2) : value.toFixed(size >= 100 ? 1 : size >= 1 ? 2 : 4);
   }
 
@@ -65,7 +65,7 @@ window.cgcmarl = window.cgcmarl || {};
     const turn = isLog ? Math.log : (value) => value;
     const share = (value) => (turn(Math.min(high, Math.max(low, value))) - turn(low)) / (turn(high) - turn(low));
     const place = (value) => from + (to - from) * (metric.better === "lower" ? 1 - share(value) : share(value));
-    if (!isLog) return { place, ticks: ticks(low, high, 4) };
+    if (!isLog) return { place, ticks: ticks(low, high, 5) };
     const found = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
       for (const m of [1, 2, 5]) found.push(m * 10 ** power);
@@ -328,7 +328,7 @@ window.cgcmarl = window.cgcmarl || {};
     const high = Math.max(...points.map((p) => p[1])) * 1.05 || 1;
     const x = (step) => box.left + (step / last) * (box.width - box.left - box.right);
     const y = (value) => box.height - box.bottom - ((value - low) / (high - low)) * (box.height - box.top - box.bottom);
-    for (const tick of ticks(low, high, 4)) {
+    for (const tick of ticks(low, high, 6)) {
       make("line", { class: "grid", x1: box.left, x2: box.width - box.right, y1: y(tick), y2: y(tick) }, svg);
       write(svg, compact(tick), { x: box.left - 6, y: y(tick) + 4, "text-anchor": "end" });
     }

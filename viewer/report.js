@@ -94,7 +94,7 @@
       const figure = element("figure", null, find("side"));
       const title = element("h3", label, figure);
       const point = data.front && data.front.points.find((each) => each.label === label);
-      if (point) title.textContent += `: ${achieved((name) => point.metrics[name]?.mean)}`;
+      if (point) element("span", ` ${achieved((name) => point.metrics[name]?.mean)}`, title).className = "muted";
       const canvas = element("canvas", null, figure);
       canvas.className = "screen";
       canvas.setAttribute("role", "img");
@@ -140,7 +140,7 @@
   /** A number with half of its interval. */
   function cell(metric, value) {
     if (!value || typeof value.mean !== "number") return "–";
-    const half = say(metric, (value.high - value.low) / 2);
+    const half = say(metric, (value.high - value.low) / 2, value.mean);
     return metric.percent ? `${say(metric, value.mean).replace(" %", "")} ± ${half}` : `${say(metric, value.mean)} ± ${half}`;
   }
 

@@ -57,7 +57,8 @@
   function addSlider({ name, unit }) {
     const box = element("div", null, find("multipliers"));
     const heading = element("h3", null, box);
-    const label = element("label", constraints().length > 1 ? plain(name) : "", heading);
+    const label = element("label", plain(name), heading);
+    label.hidden = constraints().length < 2;
     label.htmlFor = `multiplier-${name}`;
     label.title = unit;
     const output = element("output", "", heading);

@@ -225,7 +225,10 @@ fn a_run_that_changes_is_followed_beside_another_run() {
     let view = View::start(folder.path(), &["--compare", trained().to_str().unwrap()]);
     let ask = || view.ask("GET /api/run HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").1;
     let before = ask();
-    assert!(before.contains("\"curves\":[]") && before.contains("\"compare\":{"), "{before}");
+    assert!(
+        before.contains("\"curves\":[]") && before.contains("\"beside\":\"compare\""),
+        "{before}"
+    );
     let browser = browser();
     if let Some(browser) = &browser {
         browser.open(&view.address);
@@ -236,7 +239,7 @@ fn a_run_that_changes_is_followed_beside_another_run() {
     let lines = "{\"step\":1000,\"coverage\":0.1}\n{\"step\":2000,\"coverage\":0.2}\n";
     std::fs::write(folder.path().join("metrics.jsonl"), lines).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while !ask().contains("[2000.0,0.2]") {
+    while !ask().contains("[2000.0,20.0]") {
         assert!(std::time::Instant::now() < deadline, "{}", ask());
         std::thread::sleep(std::time::Duration::from_millis(100));
     }

@@ -85,6 +85,21 @@ pub(crate) struct Trace {
     pub(crate) coverage: f32,
 }
 
+/// What an episode has come to after some of its steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    n_steps: usize,
+    collisions: u32,
+    coverage: f32,
+}
+
+impl Tally {
+    /// Coverage within 0.1 and collisions per step.
+    pub(crate) fn score(self) -> (f64, f64) {
+        (f64::from(self.coverage), f64::from(self.collisions) / self.n_steps as f64)
+    }
+}
+
 impl Playback {
     /// A trained model in an environment of its kind.
     pub(crate) fn trained(
@@ -194,28 +209,22 @@ impl Playback {
         graph.regions().zip(messages.strengths()).map(edge).collect()
     }
 
-    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step;
-    /// nothing when `goes_on`, asked before every step, says no.
-    pub(crate) fn score(
-        &mut self,
-        start_seed: u64,
-        episode: u64,
-        multiplier: f32,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Option<(f64, f64)> {
+    /// Plays one evaluation episode and tells its coverage within 0.1 and its collisions per step.
+    pub(crate) fn score(&mut self, start_seed: u64, episode: u64, multiplier: f32) -> (f64, f64) {
         self.reset(start_seed, episode);
-        let horizon = self.environment.options().horizon;
-        let mut collisions = 0;
-        for _ in 0..horizon {
-            if !goes_on() {
-                return None;
-            }
-            self.decide(multiplier);
-            self.environment.step(&self.action, &mut self.outcome);
-            collisions += self.outcome.metrics.collisions;
-        }
-        let coverage = f64::from(self.outcome.metrics.coverage[0]);
-        Some((coverage, f64::from(collisions) / horizon as f64))
+        let mut tally = Tally::default();
+        while self.score_step(multiplier, &mut tally) {}
+        tally.score()
+    }
+
+    /// Plays one step of an episode that is scored; whether another follows.
+    pub(crate) fn score_step(&mut self, multiplier: f32, tally: &mut Tally) -> bool {
+        self.decide(multiplier);
+        self.environment.step(&self.action, &mut self.outcome);
+        tally.n_steps += 1;
+        tally.collisions += self.outcome.metrics.collisions;
+        tally.coverage = self.outcome.metrics.coverage[0];
+        tally.n_steps < self.environment.options().horizon
     }
 
     /// Radius of an agent.
@@ -282,5 +291,20 @@ mod tests {
         let text = serde_json::to_string(&first.situation).unwrap();
         playback.place(&serde_json::from_str(&text).unwrap());
         assert_eq!(playback.step(0.0).situation.positions, second.situation.positions);
+    }
+
+    #[test]
+    fn an_episode_scores_the_same_with_others_in_between() {
+        let mut playback = Playback::oracle(&SimpleSpreadOptions::default()).unwrap();
+        let whole = playback.score(1, 2, 0.0);
+        playback.reset(1, 2);
+        let mut tally = Tally::default();
+        while playback.score_step(0.0, &mut tally) {
+            let situation = playback.situation();
+            playback.reset(1, 7);
+            playback.step(0.0);
+            playback.place(&situation);
+        }
+        assert_eq!(tally.score(), whole);
     }
 }

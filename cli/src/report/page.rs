@@ -59,10 +59,10 @@ fn telling_starts(model: &Model, multipliers: &[f32]) -> anyhow::Result<Vec<u64>
     let Some(&lowest) = multipliers.first() else { return Ok((0..EPISODES).collect()) };
     let middle = multipliers[multipliers.len() / 2];
     let mut gains: Vec<(f64, u64)> = (0..SOUGHT)
-        .filter_map(|episode| {
-            let (_, collisions) = playback.score(seed, episode, lowest, &mut || true)?;
-            let (coverage, fewer) = playback.score(seed, episode, middle, &mut || true)?;
-            Some((collisions - fewer + coverage, episode))
+        .map(|episode| {
+            let (_, collisions) = playback.score(seed, episode, lowest);
+            let (coverage, fewer) = playback.score(seed, episode, middle);
+            (collisions - fewer + coverage, episode)
         })
         .collect();
     gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

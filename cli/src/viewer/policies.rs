@@ -3,8 +3,8 @@
 use super::{
     answer::Refusal,
     follow::{Followed, Reading, team_of},
+    measurement::Measurement,
     message::{Measure, Side, Start, Step, World},
-    work::Turn,
 };
 use crate::playback::Playback;
 use cgcmarl::environment::spread_options::SimpleSpreadOptions;
@@ -12,13 +12,10 @@ use serde_json::{Value, json};
 use std::{
     path::Path,
     sync::{Mutex, PoisonError},
-    time::Duration,
 };
 
 /// Policies that wait for their next step.
 const MOST_WAITING: usize = 12;
-/// How long a measurement goes on before it answers with the episodes it has.
-const ENOUGH: Duration = Duration::from_millis(250);
 
 /// Who plays beside the run.
 enum Companion {
@@ -106,23 +103,13 @@ impl PolicyPool {
         serde_json::to_value(report).map_err(|_| Refusal::ours())
     }
 
-    /// Episodes from the start states of every sweep: as many as were asked for, or as time allows, at
-    /// least one. Nobody waits for a measurement in vain: it ends when its client has left.
-    pub(crate) fn measure(&self, message: &Measure, turn: &mut Turn) -> Result<Value, Refusal> {
-        let (key, mut playback) = self.take(message.policy, &message.world)?;
-        let start_seed = self.start_seed();
-        let mut scores: Vec<[f64; 2]> = vec![];
-        for episode in message.first..message.first + message.episodes as u64 {
-            let mut goes_on = || turn.goes_on();
-            let score = playback.score(start_seed, episode, message.multiplier, &mut goes_on);
-            let Some((coverage, collisions)) = score else { break };
-            scores.push([coverage, collisions]);
-            if turn.lasted() > ENOUGH {
-                break;
-            }
-        }
+    /// Measures for a turn; whether the measurement is done.
+    pub(crate) fn advance(&self, measurement: &mut Measurement) -> Result<bool, Refusal> {
+        let Measure { policy, world, .. } = measurement.message();
+        let (key, mut playback) = self.take(*policy, world)?;
+        let is_done = measurement.advance(&mut playback, self.start_seed());
         self.give_back(key, playback);
-        Ok(json!({ "episodes": scores }))
+        Ok(is_done)
     }
 
     fn start_seed(&self) -> u64 {

@@ -330,7 +330,7 @@ mod tests {
     fn pictures() -> Vec<Raster> {
         let scenario = Scenario::of("simple_spread").unwrap();
         let mut playback = Playback::reference("oracle", &scenario).unwrap();
-        frames(&playback.trace((1, 0), &[]), "oracle").unwrap()
+        frames(&playback.trace(1, 0, &[]), "oracle").unwrap()
     }
 
     /// The pixel at a place of a drawing two wide and one high.

@@ -162,13 +162,13 @@ fn a_measurement_ends_when_its_client_leaves() {
 #[test]
 fn a_measurement_answers_soon_with_the_episodes_it_has() {
     let view = View::start(trained(), &[]);
-    let (status, answer) = view.ask(&measure(3, 2));
+    let (status, answer) = view.ask(&measure(3, 1));
     assert_eq!(status, 200);
     let episodes = |answer: &str| {
         let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
         body["episodes"].as_array().unwrap().len()
     };
-    assert_eq!(episodes(&answer), 2);
+    assert_eq!(episodes(&answer), 1);
     let (status, answer) = view.ask(&measure(30, 25));
     assert_eq!(status, 200);
     assert!((1..25).contains(&episodes(&answer)), "{answer}");
@@ -205,6 +205,9 @@ fn sixty_busy_pages_leave_room_for_one_more() {
         for (status, took, most) in answers {
             assert!(status == 200 && took < most, "{answers:?}");
         }
+        // Whoever waits holds no policy: one of the largest team takes 25 MB.
+        #[cfg(target_os = "linux")]
+        assert!(told_of(&view, "status", "VmHWM:") < 200 << 10);
     });
 }
 

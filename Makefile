@@ -1,5 +1,7 @@
 # One target per thing a contributor does; cargo does the work.
-# An installed toolchain is enough: nothing is downloaded behind your back.
+# Cargo downloads the crates of Cargo.lock, never a toolchain. `check` needs a browser for the tests of the pages: where
+# chromium and chromedriver are missing, `.ci/browser` says so and, as root on Debian, installs them with apt; elsewhere
+# those tests are skipped with a notice (with CI=true they fail).
 export RUSTUP_AUTO_INSTALL ?= 0
 
 .PHONY: test format lint check docs bench deny ship
@@ -12,7 +14,7 @@ format:
 lint:
 	cargo clippy --release --workspace --all-targets -- -D warnings
 
-check:
+check: ## all tests; see above for the browser they need
 	.ci/browser
 	cargo test --release --workspace
 

@@ -128,6 +128,15 @@ pub struct EpisodeStreams {
     pub first: u64,
 }
 
+/// An episode between two steps, with everything it goes on with.
+#[derive(Clone, Debug)]
+pub struct Suspended {
+    snapshot: Vec<f64>,
+    rng: Rng,
+    dynamics: Rng,
+    summary: Summary,
+}
+
 /// Environments of one kind side by side, with every buffer their loop needs.
 pub struct VectorEnvironment {
     environments: Vec<Box<dyn Environment>>,
@@ -276,18 +285,39 @@ impl VectorEnvironment {
         &self.summaries[slot]
     }
 
+    /// The episode of the first environment as it stands; nothing where it is over.
+    pub fn suspend(&self) -> Option<Suspended> {
+        let [slot @ 0, ..] = self.slots[..] else { return None };
+        Some(Suspended {
+            snapshot: self.environments[slot].snapshot(),
+            rng: self.rngs[slot].clone(),
+            dynamics: self.dynamics[slot].clone(),
+            summary: self.summaries[slot].clone(),
+        })
+    }
+
+    /// Lets the first environment alone go on with an episode of another of the same kind.
+    pub fn resume(&mut self, suspended: Suspended) -> Result<()> {
+        let Suspended { snapshot, rng, dynamics, summary } = suspended;
+        self.environments[0].restore(&snapshot)?;
+        self.environments[0].write_state(&mut self.states[..self.spec.state_width]);
+        self.slots.splice(.., [0]);
+        self.rngs.splice(.., [rng]);
+        self.dynamics.splice(.., [dynamics]);
+        self.summaries[0] = summary;
+        Ok(())
+    }
+
     /// Lets the first environment alone go on from a snapshot, with the streams numbered `first`.
     pub fn restore(&mut self, snapshot: &[f64], streams: EpisodeStreams) -> Result<()> {
-        self.environments[0].restore(snapshot)?;
-        self.environments[0].write_state(&mut self.states[..self.spec.state_width]);
         let EpisodeStreams { streams, dynamics, act, first, .. } = streams;
-        self.slots.clear();
-        self.slots.push(0);
-        self.rngs.clear();
-        self.rngs.push(streams.rng(act, first));
-        self.dynamics.clear();
-        self.dynamics.push(streams.rng(dynamics, first));
-        self.summaries[0].clear(&self.spec);
-        Ok(())
+        let mut summary = Summary::default();
+        summary.clear(&self.spec);
+        self.resume(Suspended {
+            snapshot: snapshot.to_vec(),
+            rng: streams.rng(act, first),
+            dynamics: streams.rng(dynamics, first),
+            summary,
+        })
     }
 }

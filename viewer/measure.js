@@ -1,4 +1,4 @@
-// Measures the policy at the slider's multiplier over fixed start states, a few episodes at a time.
+// Measures the policy at the sliders' multipliers over fixed start states, a few episodes at a time.
 "use strict";
 (() => {
   const EPISODES = 200;
@@ -15,9 +15,19 @@
     return 1.96 * Math.sqrt(variance / numbers.length);
   }
 
-  /** Waits until the slider rests, then measures until enough episodes are in or it moves again. */
+  /** Means and half widths of every metric, by name. */
+  function summary(names, scores) {
+    const columns = names.map((name, index) => [name, scores.map((score) => score[index])]);
+    return {
+      episodes: scores.length, done: scores.length >= EPISODES,
+      means: Object.fromEntries(columns.map(([name, column]) => [name, mean(column)])),
+      widths: Object.fromEntries(columns.map(([name, column]) => [name, halfWidth(column)])),
+    };
+  }
+
+  /** Waits until the sliders rest, then measures until enough episodes are in or one moves again. */
   class Meter {
-    constructor(ask, show) { Object.assign(this, { ask, show, turn: 0, asked: new AbortController() }); }
+    constructor(ask, names, show) { Object.assign(this, { ask, names, show, turn: 0, asked: new AbortController() }); }
 
     restart() {
       const turn = ++this.turn;
@@ -36,12 +46,7 @@
         if (turn !== this.turn) return;
         if (answer === null) { await new Promise((done) => setTimeout(done, 300)); continue; }
         scores.push(...answer.episodes);
-        const [coverage, collisions] = [0, 1].map((column) => scores.map((score) => score[column]));
-        this.show({
-          episodes: scores.length, done: scores.length >= EPISODES,
-          coverage: mean(coverage), coverageWidth: halfWidth(coverage),
-          collisions: mean(collisions), collisionsWidth: halfWidth(collisions),
-        });
+        this.show(summary(this.names, scores));
       }
     }
   }

@@ -1,7 +1,7 @@
 // The report: everything about one run, from the data that the page carries with it.
 "use strict";
 (() => {
-  const { draw, between, drawFront, drawCurves, percent, rate, compact } = window.cgcmarl;
+  const { draw, between, drawFront, drawCurves, chooseConstraint, percent, rate, compact, plain, titled, say } = window.cgcmarl;
   const find = (name) => document.getElementById(name);
   const data = JSON.parse(find("data").textContent);
   const STEP = 140;
@@ -24,15 +24,30 @@
     return found.find((each) => each.episode === episode) || found[0];
   }
 
+  /** The shapes of every frame: a frame tells only what changed. */
+  function unfold(each) {
+    let before = [];
+    each.shapes ??= each.frames.map((frame) => {
+      before = frame.map((entry, index) => (entry === 0 ? before[index] : Array.isArray(entry) ? { ...before[index], at: entry } : entry));
+      return before;
+    });
+    return each.shapes;
+  }
+
   /** Draws a trace at a moment; all its trails where the moment is the end. */
   function paint(animation, moment) {
-    const { frames, landmarks } = animation.trace;
+    const { bounds } = animation.trace;
+    const frames = unfold(animation.trace);
     const last = frames.length - 1;
     const step = Math.min(last, Math.floor(moment));
-    const now = frames[step];
-    const positions = step < last ? between(now, frames[step + 1], moment - step) : now;
-    const trails = positions.map((place, agent) => [...frames.slice(0, step + 1).map((frame) => frame[agent]), place]);
-    draw(animation.canvas, { positions, landmarks, radius: data.radius, trails });
+    const shapes = step < last ? between(frames[step], frames[step + 1], moment - step, bounds) : frames[step];
+    const trails = new Map();
+    for (const { agent, at } of [...frames.slice(0, step + 1), shapes].flat()) {
+      if (agent === undefined) continue;
+      if (!trails.has(agent)) trails.set(agent, []);
+      trails.get(agent).push(at);
+    }
+    draw(animation.canvas, { bounds, shapes, trails });
   }
 
   function animate(time) {
@@ -50,10 +65,14 @@
     find("play").setAttribute("aria-pressed", String(play));
   }
 
+  const { metrics, constraints, axes } = data.measures;
+  const metricOf = (name) => metrics.find((metric) => metric.name === name);
+
+  /** The axes of the front in one line. */
+  const achieved = (value) => axes.map(metricOf).map((metric) => `${plain(metric.name)} ${say(metric, value(metric.name))}`).join(", ");
+
   function describe(each) {
-    const total = each.collisions.reduce((sum, n) => sum + n, 0);
-    const n = each.landmarks.length;
-    return `${Math.round(each.coverage * n)} of ${n} landmarks covered at the end, ${total} colliding pair${total === 1 ? "" : "s"} in ${data.horizon} steps`;
+    return `${achieved((name) => each.metrics[name])} in ${each.frames.length - 1} steps`;
   }
 
   function setTrace(animation, label, episode) {
@@ -65,6 +84,9 @@
 
   function showSide() {
     const labels = data.side;
+    const many = ["no trade-offs", "one trade-off", "two trade-offs", "three trade-offs"][labels.length];
+    find("side-title").textContent = `One model, ${many}, the same start`;
+    find("side-note").hidden = !data.has_multipliers;
     const episodes = [...new Set(data.episodes.map((each) => each.episode))];
     const chooser = find("episode");
     episodes.forEach((episode) => { element("option", String(episode), chooser).value = episode; });
@@ -72,7 +94,7 @@
       const figure = element("figure", null, find("side"));
       const title = element("h3", label, figure);
       const point = data.front && data.front.points.find((each) => each.label === label);
-      if (point) title.textContent += `: ${percent(point.coverage["0.1"])} at ${rate(point.collisions_per_step)} collisions per step`;
+      if (point) element("span", ` ${achieved((name) => point.metrics[name]?.mean)}`, title).className = "muted";
       const canvas = element("canvas", null, figure);
       canvas.className = "screen";
       canvas.setAttribute("role", "img");
@@ -97,13 +119,16 @@
       chart.pick(score.label);
       begun = performance.now();
     };
+    const references = data.front.references.map((score) => score.label).filter((label) => label !== "random");
     const redraw = () => {
       const paper = find("paper").checked ? data.paper : [];
-      chart = drawFront(find("front"), data.front, { onPick: pick, paper });
-      find("legend").textContent = "★ Pareto-optimal, ■ dominated, ◆ oracle; bars: 95 % intervals. "
+      const constraint = Number(find("constraint").value) || 0;
+      chart = drawFront(find("front"), data.front, { onPick: pick, paper, constraint });
+      find("legend").textContent = `★ Pareto-optimal, ■ dominated${references.length ? `, ◆ ${references.join(", ")}` : ""}; bars: 95 % intervals. `
         + (paper.length ? "● CG-CMARL as printed in the paper (open: dominated), × its baselines. " : "")
         + "Choose a point to see an episode there.";
     };
+    chooseConstraint(find("constraint"), data.front, redraw);
     find("paper").addEventListener("change", redraw);
     find("paper").closest("p").hidden = data.paper.length === 0;
     redraw();
@@ -112,50 +137,66 @@
     showTable();
   }
 
+  /** A number with half of its interval. */
+  function cell(metric, value) {
+    if (!value || typeof value.mean !== "number") return "–";
+    const half = say(metric, (value.high - value.low) / 2, value.mean);
+    return metric.percent ? `${say(metric, value.mean).replace(" %", "")} ± ${half}` : `${say(metric, value.mean)} ± ${half}`;
+  }
+
   function showTable() {
+    const { points, references } = data.front;
+    const shown = data.front.metrics.filter((metric) => [...points, ...references].some((score) => score.metrics[metric.name]));
     const table = element("table", null, find("table"));
     const head = element("tr", null, element("thead", null, table));
-    for (const name of ["λ", "coverage", "at 0.15", "at 0.2", "collisions per step", "unavoidable", "per pair", "collision-free"]) element("th", name, head).scope = "col";
+    element("th", "policy", head).scope = "col";
+    for (const metric of shown) {
+      const title = element("th", `${plain(metric.name)} ${metric.better === "lower" ? "↓" : "↑"}`, head);
+      title.scope = "col";
+      title.title = metric.unit;
+    }
     const body = element("tbody", null, table);
-    const wide = (score, key) => {
-      const range = key === "collisions_per_step" || key === "collision_free" ? score.intervals[key] : score.intervals.coverage[key];
-      return (range[1] - range[0]) / 2;
-    };
-    const share = (score, key) => {
-      const value = key === "collision_free" ? score.collision_free : score.coverage[key];
-      return `${(100 * value).toFixed(1)} ± ${(100 * wide(score, key)).toFixed(1)} %`;
-    };
     const row = (score, name) => {
       const line = element("tr", null, body);
       element("td", name, line);
-      for (const key of ["0.1", "0.15", "0.2"]) element("td", share(score, key), line);
-      element("td", `${rate(score.collisions_per_step)} ± ${rate(wide(score, "collisions_per_step"))}`, line);
-      element("td", rate(score.collision_floor), line);
-      element("td", Number(score.per_pair_rate).toFixed(5), line);
-      element("td", share(score, "collision_free"), line);
+      for (const metric of shown) element("td", cell(metric, score.metrics[metric.name]), line);
     };
-    data.front.points.forEach((point) => row(point, `${point.multiplier}${point.pareto ? " ★" : ""}`));
-    if (data.front.oracle) row(data.front.oracle, "oracle");
-    if (data.front.random) row(data.front.random, "random");
-    const first = data.front.points[0];
-    find("table-note").textContent = `${first.episodes} episodes${first.seeds > 1 ? ` × ${first.seeds} seeds` : ""} per row; ± half of the 95 % interval; ★ Pareto-optimal. `
-      + `Hypervolume ${data.front.hypervolume.toFixed(4)}, ${percent(data.front.hypervolume_share)} of the possible (reference: coverage 0, collisions of the random policy ${rate(data.front.reference.collisions_per_step)}).`;
+    points.forEach((point) => row(point, `${point.label}${point.pareto ? " ★" : ""}`));
+    references.forEach((score) => row(score, score.label));
+    const first = points[0];
+    const { hypervolume, hypervolume_share: share, reference } = data.front;
+    const corner = Object.entries(reference).map(([name, value]) => `${plain(name)} ${say(metricOf(name) ?? {}, value)}`).join(", ");
+    find("table-note").textContent = `${first.episodes} episodes${first.seeds > 1 ? ` × ${first.seeds} seeds` : ""} per row; ± half of the 95 % interval; ★ Pareto-optimal; ↑ more is better, ↓ less. `
+      + `Hypervolume ${hypervolume.toPrecision(4)}${share === null ? "" : `, ${percent(share)} of the possible`} (measured from: ${corner}).`;
+    const units = shown.map((metric) => `${plain(metric.name)}: ${metric.unit}`);
+    find("table-units").textContent = `${units.join("; ")}.`;
   }
 
   function showHeadline() {
-    find("title").textContent = `Simple Spread, ${data.agents} agents: one model, every trade-off`;
+    find("title").textContent = `${titled(data.task)}, ${data.agents} agents${data.has_multipliers ? ": one model, every trade-off" : `: ${data.algorithm}`}`;
     document.title = find("title").textContent;
     find("subtitle").textContent = data.name;
-    find("summary").textContent = "The team was trained once. The multiplier λ weighs the constraints against the task and is chosen afterwards: at 0 only the landmarks count, at 10 keeping apart comes first.";
+    const names = constraints.map((constraint) => plain(constraint.name)).join(", ");
+    find("summary").textContent = `The task: ${data.summary}. ` + (data.has_multipliers
+      ? `The team was trained once. The multiplier λ weighs the constraints (${names}) against the task and is chosen afterwards: at 0 only ${plain(axes[0])} counts, at 10 the constraints come first.`
+      : "The team was trained for one trade-off.");
     const numbers = [[compact(data.steps), "steps of training"]];
     if (data.front) {
-      const points = data.front.points;
-      const best = points.reduce((a, b) => (b.coverage["0.1"] > a.coverage["0.1"] ? b : a));
-      const safest = points.reduce((a, b) => (b.collisions_per_step < a.collisions_per_step ? b : a));
-      numbers.push([percent(best.coverage["0.1"]), `most coverage (${best.label})`]);
-      numbers.push([rate(safest.collisions_per_step), `fewest collisions per step (${safest.label})`]);
-      numbers.push([rate(safest.collision_floor), "of them unavoidable"]);
-      numbers.push([percent(data.front.hypervolume_share), "of the possible hypervolume"]);
+      const known = (metric) => data.front.points.filter((point) => point.metrics[metric.name]);
+      const best = (metric) => known(metric).reduce((a, b) => ((b.metrics[metric.name].mean > a.metrics[metric.name].mean) === (metric.better === "higher") ? b : a));
+      const add = (metric, text) => {
+        if (!known(metric).length) return null;
+        const point = best(metric);
+        numbers.push([say(metric, point.metrics[metric.name].mean), `${text} ${plain(metric.name)} (${point.label})`]);
+        return point;
+      };
+      add(metricOf(axes[0]), "best");
+      for (const constraint of constraints) {
+        const point = add(metricOf(constraint.metric), "best");
+        const floor = constraint.unavoidable && metricOf(constraint.unavoidable);
+        if (point && floor && point.metrics[floor.name]) numbers.push([say(floor, point.metrics[floor.name].mean), "of them unavoidable"]);
+      }
+      if (data.front.hypervolume_share !== null) numbers.push([percent(data.front.hypervolume_share), "of the possible hypervolume"]);
     }
     for (const [number, text] of numbers) {
       const box = element("div", null, find("headline"));

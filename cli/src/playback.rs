@@ -9,7 +9,7 @@ pub(crate) use trace::Trace;
 use cgcmarl::{
     Model, Result,
     environment::{Batch, Drawing, Scenario, Spec},
-    episode::Controller,
+    episode::{Controller, Suspended},
     graph::JointAction,
     rng::Rng,
     run::{Moment, Played},
@@ -114,39 +114,42 @@ impl Playback {
         (goes_on, timed.milliseconds)
     }
 
-    /// Plays one evaluation episode and tells the value of every reported metric; nothing when
-    /// `goes_on`, asked before every step, says no.
-    pub(crate) fn score(
-        &mut self,
-        (start_seed, episode): (u64, u64),
-        multipliers: &[f32],
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> Option<Vec<f64>> {
+    /// Plays one evaluation episode and tells the value of every reported metric.
+    pub(crate) fn score(&mut self, start_seed: u64, episode: u64, multipliers: &[f32]) -> Vec<f64> {
         self.begin(start_seed, episode);
-        loop {
-            if !goes_on() {
-                return None;
-            }
-            if !self.advance(multipliers).0 {
-                return Some(self.played.summary().metrics.clone());
-            }
-        }
+        while self.score_step(multipliers) {}
+        self.metrics()
+    }
+
+    /// Plays one step of an episode that is scored; whether another follows.
+    pub(crate) fn score_step(&mut self, multipliers: &[f32]) -> bool {
+        self.advance(multipliers).0
+    }
+
+    /// What the episode that is over came to: the value of every reported metric.
+    pub(crate) fn metrics(&self) -> Vec<f64> {
+        self.played.summary().metrics.clone()
+    }
+
+    /// The episode as it stands, to be gone on with when another was played meanwhile.
+    pub(crate) fn suspend(&self) -> Option<Suspended> {
+        self.played.suspend()
+    }
+
+    /// Goes on with an episode.
+    pub(crate) fn resume(&mut self, suspended: Suspended) -> Result<()> {
+        self.played.resume(suspended)
     }
 
     /// Plays one evaluation episode and keeps how it looked.
-    pub(crate) fn trace(
-        &mut self,
-        (start_seed, episode): (u64, u64),
-        multipliers: &[f32],
-    ) -> Trace {
+    pub(crate) fn trace(&mut self, start_seed: u64, episode: u64, multipliers: &[f32]) -> Trace {
         self.begin(start_seed, episode);
         let mut drawings = vec![self.look().drawing];
         loop {
             let (goes_on, _) = self.advance(multipliers);
             drawings.push(self.look().drawing);
             if !goes_on {
-                let metrics = self.played.summary().metrics.clone();
-                return Trace { episode, drawings, metrics };
+                return Trace { episode, drawings, metrics: self.metrics() };
             }
         }
     }
@@ -178,23 +181,27 @@ mod tests {
     fn an_episode_is_the_same_every_time_and_the_oracle_covers() {
         for name in ["oracle", "random"] {
             let mut playback = playback(name);
-            let trace = playback.trace((1, 0), &[]);
+            let trace = playback.trace(1, 0, &[]);
             assert_eq!(trace.drawings.len(), 26);
-            assert_eq!(playback.trace((1, 0), &[]).drawings, trace.drawings);
-            let score = playback.score((1, 0), &[], &mut || true).unwrap();
+            assert_eq!(playback.trace(1, 0, &[]).drawings, trace.drawings);
+            let score = playback.score(1, 0, &[]);
             assert_eq!(score, trace.metrics);
             assert_eq!(score[0] == 1.0, name == "oracle");
         }
     }
 
     #[test]
-    fn work_that_is_not_wanted_any_more_stops() {
-        let (mut playback, mut left) = (playback("random"), 3);
-        let mut goes_on = || {
-            left -= 1;
-            left > 0
-        };
-        assert!(playback.score((1, 0), &[], &mut goes_on).is_none());
+    fn an_episode_scores_the_same_with_others_in_between() {
+        let mut playback = playback("random");
+        let whole = playback.score(1, 2, &[]);
+        playback.begin(1, 2);
+        while playback.score_step(&[]) {
+            let suspended = playback.suspend().unwrap();
+            playback.score(1, 7, &[]);
+            playback.resume(suspended).unwrap();
+        }
+        assert_eq!(playback.metrics(), whole);
+        assert!(playback.suspend().is_none(), "an episode that is over does not go on");
     }
 
     #[test]

@@ -282,7 +282,6 @@ mod end {
 mod range {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
     pub(super) fn serialize<S: Serializer>(
         range: &[f64; 2],
         serializer: S,

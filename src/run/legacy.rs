@@ -79,10 +79,10 @@ fn score(old: &Value, spec: &Spec) -> Value {
     let multipliers = multipliers.filter(|(_, multiplier)| multiplier.is_number());
     json!({
         "label": old["label"],
-        "multipliers": Map::from_iter(multipliers.map(|(name, value)| (name, value.clone()))),
+        "multipliers": multipliers.map(|(name, value)| (name, value.clone())).collect::<Map<_, _>>(),
         "episodes": old["episodes"],
         "seeds": old["seeds"].as_u64().unwrap_or(1),
-        "metrics": Map::from_iter(metrics.map(estimate)),
+        "metrics": metrics.map(estimate).collect::<Map<_, _>>(),
         "pareto": old["pareto"].as_bool().unwrap_or(false),
     })
 }

@@ -3,7 +3,7 @@
 use super::vectorise;
 use crate::{
     environment::{Environment, Outcome, Scenario, Spec},
-    episode::{Controller, EpisodeStreams, Summary, VectorEnvironment},
+    episode::{Controller, EpisodeStreams, Summary, Suspended, VectorEnvironment},
     error::Result,
     evaluation::{RandomPolicy, evaluation_streams},
     rng::{Purpose, Streams},
@@ -58,6 +58,16 @@ impl Played {
     /// Goes on from a snapshot of the same environment; refuses what is none.
     pub fn restore(&mut self, snapshot: &[f64], moment: Moment) -> Result<()> {
         self.environments.restore(snapshot, moment.streams())
+    }
+
+    /// The episode as it stands, to be gone on with later; nothing where it is over.
+    pub fn suspend(&self) -> Option<Suspended> {
+        self.environments.suspend()
+    }
+
+    /// Goes on with an episode of the same environment.
+    pub fn resume(&mut self, suspended: Suspended) -> Result<()> {
+        self.environments.resume(suspended)
     }
 
     /// Lets a controller act once; tells whether the episode goes on.

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         None => config.algorithm.clone(),
     };
     let mut playback = Playback::trained(&model, &scenario)?;
-    let trace = playback.trace((config.evaluation.start_seed, args.episode), &multipliers);
+    let trace = playback.trace(config.evaluation.start_seed, args.episode, &multipliers);
     let caption = format!("{}, {} agents, {label}", titled(scenario.name()), spec.n_agents());
     let file = encode(&animation::frames(&trace, &caption)?)?;
     atomic::write(&args.out, &file)?;

@@ -83,11 +83,11 @@ mod tests {
         let scenario = Scenario::of("simple_spread").unwrap();
         let options = options(scenario.info().unwrap().options, &scenario.card().unwrap());
         let shown: Vec<_> = options.iter().map(|o| (&o["key"], &o["value"])).collect();
-        // The second follows another option: its default is what the card says.
+        // The first follows another option: its value is what the card says.
         assert_eq!(
             shown,
-            [(&json!("layout"), &json!("random")), (&json!("contact"), &json!("false"))]
+            [(&json!("contact"), &json!("false")), (&json!("layout"), &json!("random"))]
         );
-        assert!(options[0]["choices"].as_array().unwrap().contains(&json!("line")));
+        assert!(options[1]["choices"].as_array().unwrap().contains(&json!("line")));
     }
 }

@@ -72,8 +72,7 @@ fn telling_starts(model: &Model, front: &Front) -> anyhow::Result<Vec<u64>> {
     let seed = model.config.evaluation.start_seed;
     let spec = playback.spec().clone();
     let mut play = |episode: u64, multipliers: &[f32]| {
-        let metrics = playback.score((seed, episode), multipliers, &mut || true);
-        axis_values(&spec, &metrics.unwrap_or_default())
+        axis_values(&spec, &playback.score(seed, episode, multipliers))
     };
     let differences: Vec<Vec<f64>> = (0..SOUGHT)
         .map(|episode| {
@@ -122,13 +121,13 @@ fn episodes(model: &Model, front: &Front, starts: &[u64]) -> anyhow::Result<Vec<
     for point in &front.points {
         let multipliers = multipliers(front, &point.score);
         for &start in starts {
-            add(&point.score.label, &trained.trace((seed, start), &multipliers));
+            add(&point.score.label, &trained.trace(seed, start, &multipliers));
         }
     }
     for reference in scenario.references()? {
         let mut playback = Playback::reference(&reference.name, &scenario)?;
         for &start in starts {
-            add(&reference.name, &playback.trace((seed, start), &[]));
+            add(&reference.name, &playback.trace(seed, start, &[]));
         }
     }
     Ok(found)

@@ -3,9 +3,10 @@
 use super::{
     access::{Access, check, text},
     answer::{Refusal, data},
+    measurement::Measurement,
     message::{self, Limits},
     policies::PolicyPool,
-    work::{Queue, Turn},
+    work::Queue,
 };
 use axum::{
     Router,
@@ -45,10 +46,10 @@ pub(crate) fn router(pool: Arc<PolicyPool>, access: Access) -> Router {
     let (quick, measuring) = (Queue::new(MOST_QUICK), Queue::new(MOST_MEASURING));
     let api = Router::new()
         .route("/api/run", described(quick.clone()))
-        .route("/api/start", told(quick.clone(), |pool, message, _| pool.start(message)))
-        .route("/api/show", told(quick.clone(), |pool, message, _| pool.show(message)))
-        .route("/api/step", told(quick, |pool, message, _| pool.step(message)))
-        .route("/api/measure", told(measuring, PolicyPool::measure));
+        .route("/api/start", told(quick.clone(), PolicyPool::start))
+        .route("/api/show", told(quick.clone(), PolicyPool::show))
+        .route("/api/step", told(quick, PolicyPool::step))
+        .route("/api/measure", measured(measuring));
     let with_asset = |router: Router<_>, (path, content_type, text): (&str, &'static str, _)| {
         router
             .route(path, get(move || async move { ([(header::CONTENT_TYPE, content_type)], text) }))
@@ -73,7 +74,7 @@ async fn wrong_method(method: Method, uri: Uri) -> Refusal {
 /// Answers with the run, unless the page knows it already.
 fn described(queue: Queue) -> MethodRouter<Arc<PolicyPool>> {
     get(move |State(pool): State<Arc<PolicyPool>>, headers: HeaderMap| async move {
-        let describe = move |_: &mut Turn| -> Result<Response, Refusal> {
+        let describe = move || -> Result<Response, Refusal> {
             let (value, tag) = pool.description();
             let known = text(&headers, &header::IF_NONE_MATCH).is_some_and(|known| known == tag);
             let answer =
@@ -87,17 +88,31 @@ fn described(queue: Queue) -> MethodRouter<Arc<PolicyPool>> {
 /// Answers the message of a body.
 fn told<T: DeserializeOwned + Limits + Send + 'static>(
     queue: Queue,
-    answer: fn(&PolicyPool, &T, &mut Turn) -> Result<Value, Refusal>,
+    answer: fn(&PolicyPool, &T) -> Result<Value, Refusal>,
 ) -> MethodRouter<Arc<PolicyPool>> {
     post(move |State(pool): State<Arc<PolicyPool>>, headers: HeaderMap, body: Bytes| async move {
-        // A foreign page cannot send this type without asking first, and we never consent.
-        let sent = text(&headers, &header::CONTENT_TYPE).unwrap_or_default();
-        if !sent.starts_with("application/json") {
-            let text = "send Content-Type: application/json";
-            return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text.into()));
-        }
-        let message = message::read(&body).map_err(Refusal::bad)?;
-        let value = queue.work(move |turn| answer(&pool, &message, turn)).await?;
-        Ok(data(&value))
+        let message = read(&headers, &body)?;
+        let value = queue.work(move || answer(&pool, &message)).await?;
+        Ok::<_, Refusal>(data(&value))
     })
+}
+
+/// Answers with a measurement.
+fn measured(queue: Queue) -> MethodRouter<Arc<PolicyPool>> {
+    post(move |State(pool): State<Arc<PolicyPool>>, headers: HeaderMap, body: Bytes| async move {
+        let measurement = Measurement::new(read(&headers, &body)?);
+        let advance = move |measurement: &mut Measurement| pool.advance(measurement);
+        let measurement = queue.work_in_turns(measurement, advance).await?;
+        Ok::<_, Refusal>(data(&measurement.answer()))
+    })
+}
+
+fn read<T: DeserializeOwned + Limits>(headers: &HeaderMap, body: &Bytes) -> Result<T, Refusal> {
+    // A foreign page cannot send this type without asking first, and we never consent.
+    let sent = text(headers, &header::CONTENT_TYPE).unwrap_or_default();
+    if !sent.starts_with("application/json") {
+        let text = "send Content-Type: application/json";
+        return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text.into()));
+    }
+    message::read(body).map_err(Refusal::bad)
 }

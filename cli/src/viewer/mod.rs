@@ -8,6 +8,7 @@ mod answer;
 mod api;
 mod connections;
 mod follow;
+mod measurement;
 pub(crate) mod message;
 mod policies;
 mod server;

@@ -3,8 +3,8 @@
 use super::{
     answer::Refusal,
     follow::{Followed, Reading},
+    measurement::Measurement,
     message::{Conditions, Measure, Show, Side, Start, Step},
-    work::Turn,
 };
 use crate::playback::{Playback, reference_names};
 use anyhow::{Context, bail};
@@ -13,13 +13,10 @@ use serde_json::{Value, json};
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 /// Policies that wait for their next step.
 const MOST_WAITING: usize = 12;
-/// How long a measurement goes on before it answers with the episodes it has.
-const ENOUGH: Duration = Duration::from_millis(250);
 
 /// Who plays beside the run when a page is opened.
 enum Companion {
@@ -110,7 +107,7 @@ impl PolicyPool {
         let restored = playback.restore(&message.snapshot, moment);
         let look = playback.look();
         self.give_back(key, playback);
-        restored.map_err(|error| Refusal::bad(error.to_string()))?;
+        restored.map_err(bad)?;
         serde_json::to_value(look).map_err(|_| Refusal::ours())
     }
 
@@ -119,34 +116,23 @@ impl PolicyPool {
         let (key, mut playback) = self.take(&message.policy, &message.conditions)?;
         let Step { episode, step, .. } = *message;
         let moment = Moment { start_seed: self.start_seed(), episode, step };
-        let report = fitting(&playback, &message.multipliers).and_then(|multipliers| {
-            playback
-                .restore(&message.snapshot, moment)
-                .map_err(|error| Refusal::bad(error.to_string()))?;
-            Ok(playback.step(multipliers))
+        let report = check_multipliers(&playback, &message.multipliers).and_then(|()| {
+            playback.restore(&message.snapshot, moment).map_err(bad)?;
+            Ok(playback.step(&message.multipliers))
         });
         self.give_back(key, playback);
         serde_json::to_value(report?).map_err(|_| Refusal::ours())
     }
 
-    /// Episodes from the start states of every sweep: as many as were asked for, or as time allows, at
-    /// least one. Nobody waits for a measurement in vain: it ends when its client has left.
-    pub(crate) fn measure(&self, message: &Measure, turn: &mut Turn) -> Result<Value, Refusal> {
-        let (key, mut playback) = self.take(&message.policy, &message.conditions)?;
-        let multipliers = fitting(&playback, &message.multipliers)?;
-        let start_seed = self.start_seed();
-        let mut scores: Vec<Vec<f64>> = vec![];
-        for episode in message.first..message.first + message.episodes as u64 {
-            let mut goes_on = || turn.goes_on();
-            let score = playback.score((start_seed, episode), multipliers, &mut goes_on);
-            let Some(score) = score else { break };
-            scores.push(score);
-            if turn.lasted() > ENOUGH {
-                break;
-            }
-        }
+    /// Measures for a turn; whether the measurement is done.
+    pub(crate) fn advance(&self, measurement: &mut Measurement) -> Result<bool, Refusal> {
+        let Measure { policy, conditions, multipliers, .. } = measurement.message();
+        let (key, mut playback) = self.take(policy, conditions)?;
+        let fits = check_multipliers(&playback, multipliers);
+        let is_done =
+            fits.and_then(|()| measurement.advance(&mut playback, self.start_seed()).map_err(bad));
         self.give_back(key, playback);
-        Ok(json!({ "episodes": scores }))
+        is_done
     }
 
     fn start_seed(&self) -> u64 {
@@ -182,7 +168,7 @@ impl PolicyPool {
             Side::Reference(name) => Playback::reference(name, &scenario),
             Side::Run | Side::Compare => Playback::trained(&reading.model, &scenario),
         };
-        playback.map(|playback| (key, playback)).map_err(|error| Refusal::bad(error.to_string()))
+        playback.map(|playback| (key, playback)).map_err(bad)
     }
 
     /// Keeps a policy for its next step; the one that waited longest goes.
@@ -193,6 +179,11 @@ impl PolicyPool {
             waiting.remove(0);
         }
     }
+}
+
+/// What a page asked for and cannot have.
+fn bad(error: cgcmarl::Error) -> Refusal {
+    Refusal::bad(error.to_string())
 }
 
 /// A second run of the same task.
@@ -207,11 +198,11 @@ fn beside(run: &Reading, path: &str, references: &[String]) -> anyhow::Result<Fo
     Ok(other)
 }
 
-/// Multipliers, one for each constraint.
-fn fitting<'a>(playback: &Playback, multipliers: &'a [f32]) -> Result<&'a [f32], Refusal> {
+/// Refuses multipliers that are not one for each constraint.
+fn check_multipliers(playback: &Playback, multipliers: &[f32]) -> Result<(), Refusal> {
     let (names, n) = (playback.spec().constraint_names(), multipliers.len());
     if n == names.len() {
-        return Ok(multipliers);
+        return Ok(());
     }
     let names = names.join(", ");
     Err(Refusal::bad(format!("invalid `multipliers`: {n} numbers (one for each of: {names})")))
@@ -219,7 +210,6 @@ fn fitting<'a>(playback: &Playback, multipliers: &'a [f32]) -> Result<&'a [f32],
 
 /// The run's scenario with the team and the options asked for.
 fn scenario(reading: &Reading, conditions: &Conditions) -> Result<Scenario, Refusal> {
-    let bad = |error: cgcmarl::Error| Refusal::bad(error.to_string());
     let own = &reading.scenario;
     let mut config = reading.model.config.clone();
     if conditions.agents != own.n_agents().map_err(bad)? {

@@ -1,8 +1,7 @@
 //! The controls of the live page: each changes what is played.
 
-use super::{PROGRAM, View, browser, driver::Browser, set, trained};
+use super::{View, browser, driver::Browser, places, set, small_run, trained};
 use serde_json::Value;
-use std::process::Command;
 
 /// The live page, paused after two steps.
 fn paused(view: &View) -> Option<Browser> {
@@ -34,18 +33,13 @@ fn begin(browser: &Browser, act: impl FnOnce()) {
     browser.wait(10, "!playback.start.old && playback.step === 0");
 }
 
-fn points(browser: &Browser, kind: &str) -> Vec<[f64; 2]> {
-    let value = browser.run(&format!("return playback.screens[0].now.{kind};"));
-    serde_json::from_value(value).unwrap()
-}
-
 #[test]
 fn a_layout_begins_anew_with_its_landmarks() {
     let view = View::start(trained(), &[]);
     let Some(browser) = paused(&view) else { return };
     let layout = |name: &str| {
-        begin(&browser, || set(&browser, "layout", name, "change"));
-        points(&browser, "landmarks")
+        begin(&browser, || set(&browser, "option-layout", name, "change"));
+        places(&browser, 0, false)
     };
     assert_eq!(layout("line"), [[-0.8, 0.0], [0.0, 0.0], [0.8, 0.0]]);
     let circle = layout("spread_uniform");
@@ -61,14 +55,15 @@ fn a_team_and_its_start_are_chosen() {
     let view = View::start(trained(), &[]);
     let Some(browser) = paused(&view) else { return };
     begin(&browser, || set(&browser, "agents", "5", "change"));
-    let first = points(&browser, "positions");
-    assert_eq!((first.len(), points(&browser, "landmarks").len()), (5, 5));
+    let agents = || places(&browser, 0, true);
+    let first = agents();
+    assert_eq!((first.len(), places(&browser, 0, false).len()), (5, 5));
     two_steps(&browser);
-    assert_ne!(points(&browser, "positions"), first);
+    assert_ne!(agents(), first);
     press(&browser, "restart");
-    assert_eq!(points(&browser, "positions"), first);
+    assert_eq!(agents(), first);
     begin(&browser, || press(&browser, "next"));
-    assert_ne!(points(&browser, "positions"), first);
+    assert_ne!(agents(), first);
     press(&browser, "play");
     browser.wait(20, "playback.step > 2");
     press(&browser, "play");
@@ -78,11 +73,7 @@ fn a_team_and_its_start_are_chosen() {
 #[test]
 fn a_model_for_one_team_offers_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run");
-    let settings = ["preset=paper", "total_steps=400", "episodes=2", "multipliers=[0.0]"];
-    let out = ["--quiet", "--out", run.to_str().unwrap()];
-    let train = Command::new(PROGRAM).arg("train").args(settings).args(out).output().unwrap();
-    assert!(train.status.success(), "{train:?}");
+    let run = small_run(folder.path(), &["preset=paper"]);
     let view = View::start(&run, &[]);
     let Some(browser) = paused(&view) else { return };
     assert_eq!(
@@ -94,11 +85,13 @@ fn a_model_for_one_team_offers_no_other() {
 /// How far apart two agents are, two steps after they were put at almost the same place.
 fn apart(browser: &Browser) -> f64 {
     browser.run(
-        "const [x, y] = playback.screens[0].now.positions[1];
-         playback.move({ kind: 'positions', index: 0 }, [x - 0.02 * Math.sign(x), y]);",
+        "const agents = playback.screens[0].now.drawing.shapes.filter((shape) => shape.agent !== undefined);
+         const [x, y] = agents[1].at;
+         playback.move(agents[0].handle, [x - 0.02 * Math.sign(x), y]);
+         await playback.settle();",
     );
     two_steps(browser);
-    let positions = points(browser, "positions");
+    let positions = places(browser, 0, true);
     (positions[0][0] - positions[1][0]).hypot(positions[0][1] - positions[1][1])
 }
 
@@ -108,8 +101,8 @@ fn contact_pushes_agents_apart() {
     let Some(browser) = paused(&view) else { return };
     let mut distance = [0.0; 2];
     for _ in 0..2 {
-        begin(&browser, || press(&browser, "contact"));
-        let on = browser.run("return document.getElementById('contact').checked;");
+        begin(&browser, || press(&browser, "option-contact"));
+        let on = browser.run("return document.getElementById('option-contact').checked;");
         distance[usize::from(on == Value::Bool(true))] = apart(&browser);
     }
     assert!(distance[1] > distance[0] + 0.2, "off, on: {distance:?}");
@@ -143,4 +136,63 @@ fn speed_is_steps_per_second() {
     assert!((1.0..2.2).contains(&slow), "{slow}");
     // Generous: the machine may be busy with other tests.
     assert!(fast > 3.0 * slow && fast < 50.0, "{slow} and {fast}");
+}
+
+#[test]
+fn several_constraints_have_a_slider_each_and_a_choice_of_axis() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = small_run(folder.path(), &["constraints=[\"collision\", \"energy\"]"]);
+    let view = View::start(&run, &[]);
+    let Some(browser) = paused(&view) else { return };
+    let count = |what: &str| {
+        browser
+            .run(&format!("return document.querySelectorAll('{what}').length;"))
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(count("#multipliers input[type=range]"), 2);
+    let axis =
+        || browser.run("return document.getElementById('front').getAttribute('aria-label');");
+    assert_eq!(axis(), "Front: coverage against collisions per step");
+    set(&browser, "constraint", "1", "change");
+    assert_eq!(axis(), "Front: coverage against cost energy");
+    set(&browser, "multiplier-collision", "0", "input");
+    set(&browser, "multiplier-energy", "100", "input");
+    let sent = "document.getElementById('measured').dataset.multipliers";
+    browser.wait(10, &format!("{sent} === '{{\"collision\":0,\"energy\":10}}'"));
+    two_steps_more(&browser);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Two more steps, from wherever the page is.
+fn two_steps_more(browser: &Browser) {
+    let step = browser.run("return playback.step;").as_u64().unwrap();
+    for more in 1..=2 {
+        press(browser, "step");
+        browser.wait(10, &format!("playback.step === {}", step + more));
+    }
+}
+
+#[test]
+fn a_baseline_has_no_slider_and_plays_beside_any_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = small_run(folder.path(), &["algorithm=vdn"]);
+    let view = View::start(&run, &[]);
+    let Some(browser) = paused(&view) else { return };
+    let hidden = "return document.getElementById('lambda-card').hidden;";
+    assert_eq!(browser.run(hidden), Value::Bool(true));
+    for name in ["oracle", "random"] {
+        set(&browser, "beside", &format!("{{\"reference\":\"{name}\"}}"), "change");
+        browser.wait(10, "playback.screens.length === 2 && playback.step === 0");
+        assert_eq!(
+            browser.run("return document.getElementById('name-compare').textContent;"),
+            name
+        );
+        let before = places(&browser, 1, true);
+        two_steps(&browser);
+        assert_ne!(places(&browser, 1, true), before, "{name}");
+    }
+    set(&browser, "beside", "null", "change");
+    browser.wait(10, "playback.screens.length === 1");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }

@@ -19,8 +19,8 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts one; `None` where none is installed.
     pub(crate) fn start() -> Option<Result<Self, String>> {
-        let installed = Command::new("chromedriver").arg("--version").output().is_ok();
-        installed.then(Self::launch)
+        let is_installed = |name| Command::new(name).arg("--version").output().is_ok();
+        ["chromium", "chromedriver"].into_iter().all(is_installed).then(Self::launch)
     }
 
     fn launch() -> Result<Self, String> {

@@ -82,15 +82,12 @@ pub(crate) fn apply_lists(
         };
         let values = numbers.split(',').map(|text| number(MANY, text));
         let values = values.collect::<anyhow::Result<Vec<f32>>>()?;
-        let repeated = match name {
-            Some(name) => {
-                constraint(MANY, name, &names)?;
-                options.grid.insert(name.to_owned(), values).is_some()
-            }
-            None => {
-                options.multipliers = values;
-                std::mem::replace(&mut is_shared, true)
-            }
+        let repeated = if let Some(name) = name {
+            constraint(MANY, name, &names)?;
+            options.grid.insert(name.to_owned(), values).is_some()
+        } else {
+            options.multipliers = values;
+            std::mem::replace(&mut is_shared, true)
         };
         if repeated {
             bail!(Error::setting(MANY, list, "is given twice; separate the numbers by commas"));

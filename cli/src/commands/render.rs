@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     let scenario = config.scenario()?;
     let spec = scenario.spec()?;
     let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
-    let label = match model.operating_points(&scenario, &[multipliers.clone()])?.pop() {
+    let label = match model.operating_points(&scenario, std::slice::from_ref(&multipliers))?.pop() {
         Some(point) => point.label,
         None => config.algorithm.clone(),
     };

@@ -44,18 +44,18 @@ fn described(info: &TaskInfo) -> String {
         let default = option.default.as_ref().map_or("–".into(), ToString::to_string);
         [option.key.clone(), default, option.meaning.clone()]
     });
-    section(&mut text, "options, with their defaults", options.collect());
+    section(&mut text, "options, with their defaults", &options.collect::<Vec<_>>());
     let metrics = info.metrics.iter().map(|metric| {
         let better =
             if metric.better == Better::Higher { "more is better" } else { "less is better" };
         let objective = if metric.name == info.objective { "; the objective" } else { "" };
         [metric.name.clone(), format!("{better}{objective}"), metric.unit.clone()]
     });
-    section(&mut text, "metrics", metrics.collect());
+    section(&mut text, "metrics", &metrics.collect::<Vec<_>>());
     let constraints = info.constraints.iter().map(|constraint| {
         [constraint.name.clone(), format!("limits {}", constraint.metric), constraint.unit.clone()]
     });
-    section(&mut text, "constraints", constraints.collect());
+    section(&mut text, "constraints", &constraints.collect::<Vec<_>>());
     let references = info.references.iter().map(String::as_str).chain(["random"]);
     let _ = writeln!(
         text,
@@ -66,12 +66,12 @@ fn described(info: &TaskInfo) -> String {
 }
 
 /// A heading and what stands under it; nothing where nothing does.
-fn section(text: &mut String, title: &str, rows: Vec<[String; 3]>) {
+fn section(text: &mut String, title: &str, rows: &[[String; 3]]) {
     if rows.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n  {title}");
-    for line in columns(&rows).lines() {
+    for line in columns(rows).lines() {
         let _ = writeln!(text, "    {line}");
     }
 }

@@ -54,15 +54,13 @@ impl Chosen {
             return Ok(Self::Random(RandomPolicy::default()));
         }
         let found = scenario.references()?.into_iter().find(|reference| reference.name == name);
-        match found {
-            Some(reference) => Ok(Self::Reference(reference.policy)),
-            None => {
-                let names = reference_names(scenario)?;
-                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-                let reason = format!("{} has {}", scenario.name(), names.join(", "));
-                Err(Error::setting("policy", name, reason))
-            }
+        if let Some(reference) = found {
+            return Ok(Self::Reference(reference.policy));
         }
+        let names = reference_names(scenario)?;
+        let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        let reason = format!("{} has {}", scenario.name(), names.join(", "));
+        Err(Error::setting("policy", name, reason))
     }
 
     /// Moves to another trade-off, where there is a choice.

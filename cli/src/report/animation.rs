@@ -57,7 +57,7 @@ impl Canvas {
         let scale = SIDE / width.max(height).max(1e-9);
         let mut picture = Picture::new(
             (width * scale).round().max(2.0) / 2.0,
-            ((height * scale).round().max(2.0) + CAPTION) / 2.0,
+            f64::midpoint((height * scale).round().max(2.0), CAPTION),
         );
         let font = Font::new(7.0, BLACK).bold();
         picture.text((8.0, CAPTION / 4.0), caption, font, Anchor::Start);

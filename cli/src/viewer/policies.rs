@@ -182,6 +182,7 @@ impl PolicyPool {
 }
 
 /// What a page asked for and cannot have.
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` asks for")]
 fn bad(error: cgcmarl::Error) -> Refusal {
     Refusal::bad(error.to_string())
 }

@@ -41,7 +41,7 @@ pub(crate) fn column_digits(metric: &Metric, shown: impl IntoIterator<Item = f64
     let sizes = shown.into_iter().map(f64::abs);
     let mut sizes: Vec<f64> = sizes.filter(|size| size.is_finite() && *size > 0.0).collect();
     sizes.sort_by(f64::total_cmp);
-    digits_for(sizes.get(sizes.len() / 2).copied().unwrap_or(0.0), 2.0)
+    digits_for(sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0), 2.0)
 }
 
 /// Digits behind the point so that so many of a number count.

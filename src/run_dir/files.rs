@@ -32,7 +32,7 @@ pub const FRONT_PNG: &str = "front.png";
 pub const CHOICE: &str = "choice.json";
 /// Where the errors of the trained model come from.
 pub const ERROR_BUDGET: &str = "error_budget.json";
-/// How long a reproduction has trained the run.
+/// How long the run was trained, where somebody noted it.
 pub const TRAINING_SECONDS: &str = "training_seconds.json";
 
 /// The name of a checkpoint after some environment steps; names sort as their steps do.

@@ -33,7 +33,7 @@ pub(crate) fn value(metric: &Metric, number: f64) -> String {
     format!("{shown:.*}", digits_for(shown, 3.0))
 }
 
-/// Digits behind the point for a column: two of its middle number count.
+/// Digits behind the point for a column: two of its middle number count, the lower one of two.
 pub(crate) fn column_digits(metric: &Metric, shown: impl IntoIterator<Item = f64>) -> usize {
     if metric.percent {
         return 1;

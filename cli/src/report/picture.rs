@@ -69,7 +69,7 @@ pub(crate) enum Shape {
     /// A filled area.
     Area { places: Vec<Place>, colour: Colour },
     /// A filled area that lets through what lies below.
-    Veil { places: Vec<Place>, colour: Colour },
+    Shade { places: Vec<Place>, colour: Colour },
     /// A filled disc.
     Disc { centre: Place, radius: f64, colour: Colour },
     /// Text centred vertically on its place.
@@ -121,8 +121,8 @@ impl Picture {
     }
 
     /// Tints an area.
-    pub(crate) fn veil(&mut self, places: &[Place], colour: Colour) {
-        self.shapes.push(Shape::Veil { places: places.to_vec(), colour });
+    pub(crate) fn shade(&mut self, places: &[Place], colour: Colour) {
+        self.shapes.push(Shape::Shade { places: places.to_vec(), colour });
     }
 
     /// Fills a disc.

@@ -19,8 +19,8 @@ const FALLBACKS: &str = "DejaVu Sans, Verdana, Arial, sans-serif";
 const FINE: f64 = 4.0;
 /// plotters centres bitmap text on its box, room for descenders included: this much lower looks right.
 const BITMAP_DROP: f64 = 0.12;
-/// How much of its own colour a veil shows.
-const VEIL: f64 = 0.14;
+/// How much of its own colour a shade shows.
+const SHADE: f64 = 0.14;
 
 fn fonts() {
     static REGISTERED: Once = Once::new();
@@ -125,9 +125,9 @@ fn draw<B: DrawingBackend>(
                 let places: Vec<_> = places.iter().copied().map(fine).collect();
                 area.draw(&Polygon::new(places, colour(*ink).filled()))
             }
-            Shape::Veil { places, colour: ink } => {
+            Shape::Shade { places, colour: ink } => {
                 let places: Vec<_> = places.iter().copied().map(fine).collect();
-                area.draw(&Polygon::new(places, colour(*ink).mix(VEIL).filled()))
+                area.draw(&Polygon::new(places, colour(*ink).mix(SHADE).filled()))
             }
             Shape::Disc { centre, radius, colour: ink } => {
                 let radius = (radius * FINE).round() as i32;

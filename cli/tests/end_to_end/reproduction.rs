@@ -89,14 +89,14 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     let checked = place.succeed(&["paper-check", "--reproduction", "cut"]).text;
     assert!(checked.contains("not confirmed") && checked.contains("not measured"), "{checked}");
 
-    // A run that cannot be read is left out, but not in silence.
-    let config = "cut/runs/simple_spread_3/iql_0.3/seed_2/config.toml";
-    fs::write(place.path(config), "algorithm = 7").unwrap();
+    // A row that cannot be read is left out, but not in silence.
+    let row = "cut/rows/iql_0.3_seed_2_n3.json";
+    fs::write(place.path(row), "{").unwrap();
     let ours = words("cut", &["--quiet"]).into_iter();
     let ours: Vec<&str> =
         ours.map(|word| if word == WORDS[2] { "cg_cmarl" } else { word }).collect();
     let remarks = place.succeed(&ours).remarks;
-    assert!(remarks.contains(&format!("warning: {config} cannot be read")), "{remarks}");
+    assert!(remarks.contains(&format!("warning: {row}")), "{remarks}");
 }
 
 #[test]
@@ -136,6 +136,6 @@ fn a_paper_check_can_say_every_verdict() {
     assert_eq!(verdict("N=3 CG-CMARL", "coverage for λ from 0.05 to 1"), "not_confirmed");
 
     let remarks = place.fail(&["paper-check", "--reproduction", "nowhere"]);
-    assert!(remarks.contains("results.json: first run `cgcmarl reproduce`"), "{remarks}");
+    assert!(remarks.contains("nowhere: holds no rows; first run `cgcmarl reproduce`"));
     assert!(place.fail(&["reproduce", "--rows", "best"]).contains("`--rows`: best (one of "));
 }

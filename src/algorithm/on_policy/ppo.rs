@@ -76,8 +76,8 @@ impl PpoOptions {
         within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
         within("entropy", self.entropy, 0.0..=1e6)?;
         positive("clip", self.clip, 1e6)?;
-        positive("lr", self.lr, 10.0)?;
-        positive("critic_lr", self.critic_lr, 10.0)?;
+        positive("lr", self.lr, 1e6)?;
+        positive("critic_lr", self.critic_lr, 1e6)?;
         positive("max_grad_norm", self.max_grad_norm, 1e30)?;
         positive("value_rate", self.value_rate, 1.0)?;
         count("epochs", self.epochs as u64, 1..=10_000)?;

@@ -69,7 +69,7 @@ impl QLearningOptions {
         if !(0.0..1.0).contains(&self.gamma) {
             return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
         }
-        positive("lr", self.lr, 10.0)?;
+        positive("lr", self.lr, 1e6)?;
         within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
         count("batch_size", self.batch_size as u64, 1..=u64::MAX)?;
         count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;

@@ -144,9 +144,9 @@ impl Line {
 }
 
 impl LineView {
-    /// One region of three and one of the rest, so that sizes are mixed.
+    /// One region of three and one of all but the first, so that sizes are mixed and agents shared.
     fn regions(&self) -> Vec<Vec<usize>> {
-        vec![vec![0, 1, 2], (2..self.spec.n_agents()).collect()]
+        vec![vec![0, 1, 2], (1..self.spec.n_agents()).collect()]
     }
 }
 

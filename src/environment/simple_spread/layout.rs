@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn random_landmarks_fill_the_arena() {
+    fn random_landmarks_fill_the_square() {
         let drawn = landmarks(Layout::Random, 100);
         assert!(drawn.iter().flatten().all(|c| (-1.0..1.0).contains(c)));
         assert!(drawn.iter().any(|p| p[0] > 0.5) && drawn.iter().any(|p| p[1] < -0.5));

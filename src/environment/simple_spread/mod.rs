@@ -3,6 +3,7 @@
 mod assignment;
 pub mod layout;
 pub mod observation;
+mod observation_options;
 pub mod options;
 pub mod oracle;
 pub mod physics;

@@ -2,11 +2,11 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
+pub use super::observation_options::{ObservationKind, ObservationOptions, agent_width};
 use crate::{
     environment::{Spec, View, in_order, symmetry},
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
-use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
 /// Softens a unit vector near the origin: d/(|d| + 0.1).
@@ -17,68 +17,6 @@ const LOOK_AHEAD: f32 = 0.2;
 pub const PADDING_LANDMARK: [f32; 2] = [2.0, 2.0];
 /// Distance shown where no agent is outside the region.
 const NOBODY: f32 = 4.0;
-
-/// What a region sees.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ObservationOptions {
-    /// Which row.
-    pub kind: ObservationKind,
-    /// Nearest landmarks shown in a relative row; all up to 5 unless set. A row wider than the team
-    /// has landmarks is padded with landmarks at (2, 2) that count as occupied.
-    pub landmarks: Option<usize>,
-    /// Whether a relative row shows how near the closest out-of-region agent is to each landmark.
-    pub occupancy: bool,
-    /// Whether that agent is taken where it will be 0.2 s ahead, which shows its velocity; MPE shows
-    /// an agent the positions of the others, not their velocities.
-    pub occupancy_velocities: bool,
-}
-
-impl Default for ObservationOptions {
-    fn default() -> Self {
-        Self {
-            kind: ObservationKind::default(),
-            landmarks: None,
-            occupancy: false,
-            occupancy_velocities: true,
-        }
-    }
-}
-
-/// Which region row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ObservationKind {
-    /// Velocities, positions, all landmarks, relative positions: 4|R| + 2N + |R|(|R|−1) entries.
-    Paper,
-    /// Relative and sorted by distance, of a width that does not depend on N.
-    #[default]
-    Relative,
-}
-
-impl ObservationOptions {
-    /// Landmarks shown in a relative row of a team: as set, or all up to 5.
-    pub fn n_landmarks(&self, n_agents: usize) -> usize {
-        self.landmarks.unwrap_or(n_agents.min(5))
-    }
-
-    /// Width of a region row.
-    pub fn region_width(&self, n_agents: usize, region_size: usize) -> usize {
-        let pairs = region_size * (region_size - 1) / 2;
-        match self.kind {
-            ObservationKind::Paper => 4 * region_size + 2 * n_agents + 2 * pairs,
-            ObservationKind::Relative => {
-                let per_landmark = 5 * region_size + if self.occupancy { 2 } else { 0 };
-                4 * region_size + 5 * pairs + self.n_landmarks(n_agents) * per_landmark
-            }
-        }
-    }
-}
-
-/// Width of an agent row: MPE2's observation without its communication zeros.
-pub const fn agent_width(n_agents: usize) -> usize {
-    4 + 2 * n_agents + 2 * (n_agents - 1)
-}
 
 /// How Simple Spread states are seen.
 #[derive(Clone, Debug)]

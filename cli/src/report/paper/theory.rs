@@ -94,7 +94,7 @@ pub(crate) fn picture(figure: &Figure) -> Picture {
         let lower = ends.rev().map(|(point, band)| place((point.0, band.0)));
         let outline: Vec<Place> = upper.chain(lower).collect();
         if !outline.is_empty() {
-            picture.veil(&outline, *ink);
+            picture.shade(&outline, *ink);
         }
     }
     for (index, (curve, ink)) in figure.curves.iter().zip(&inks).enumerate() {

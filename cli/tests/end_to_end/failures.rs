@@ -51,7 +51,8 @@ fn a_foreign_checkpoint_is_refused_and_nothing_is_lost() {
 #[test]
 fn a_training_that_diverges_says_so_and_keeps_the_last_good_checkpoint() {
     let place = Place::new();
-    let remarks = place.fail(&tiny("run", &["lr=1e6"]));
+    let deep = "hidden=[16,16,16,16,16,16,16,16,16,16]";
+    let remarks = place.fail(&tiny("run", &["lr=10", deep]));
     assert!(remarks.contains("training diverged at step"), "{remarks}");
     assert!(remarks.contains("the last good checkpoint is kept"), "{remarks}");
     assert!(!place.path("run/model.safetensors").exists());

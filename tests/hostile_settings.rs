@@ -27,7 +27,7 @@ fn train(line: &str) -> Result<()> {
     let on_policy = line.contains("mappo");
     let defaults = quick
         .into_iter()
-        .filter(|(key, _)| !named(key) && !(on_policy && *key == "learning_starts"));
+        .filter(|(key, _)| !(named(key) || on_policy && *key == "learning_starts"));
     let pairs: Vec<_> = defaults
         .chain(given.iter().copied())
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -44,14 +44,7 @@ fn every_setting_trains_or_is_refused_by_name() {
     let text = std::fs::read_to_string("tests/data/hostile/settings.txt").unwrap();
     let mut refused = 0;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let started = std::time::Instant::now();
-        let outcome = train(line);
-        eprintln!(
-            "{:>8.2} s  {line}: {:?}",
-            started.elapsed().as_secs_f64(),
-            outcome.as_ref().err().map(ToString::to_string)
-        );
-        let Err(error) = outcome else { continue };
+        let Err(error) = train(line) else { continue };
         refused += 1;
         let message = error.to_string();
         assert!(!matches!(error, Error::Diverged { .. }), "{line}: {message}");

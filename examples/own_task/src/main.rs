@@ -146,11 +146,7 @@ impl Task for BridgeTask {
             objective: "arrived".into(),
             constraints: vec![load, effort],
             terminates: true,
-            ..Spec::new("bridge", agents, MOVES.len(), 8).rows(
-                2 * agents + 1,
-                2 * agents,
-                4 * agents,
-            )
+            ..Spec::new("bridge", agents, 3, 8).rows(2 * agents + 1, 2 * agents, 4 * agents)
         };
         let (graph, state) = (CoordinationGraph::complete(agents), vec![0.0; spec.state_width]);
         Ok(Box::new(Bridge { spec, graph, state }))

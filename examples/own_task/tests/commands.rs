@@ -82,7 +82,8 @@ fn the_live_page_shows_the_task() {
     let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
     let get = |path: &str| {
         let mut stream = TcpStream::connect(&address).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

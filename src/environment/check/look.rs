@@ -40,7 +40,9 @@ fn check_graph(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Res
     let spec = view.spec();
     let mut fresh = CoordinationGraph::default();
     view.graph(state, &mut fresh);
-    if fresh != *graph {
+    let mut again = graph.clone();
+    view.graph(state, &mut again);
+    if fresh != *graph || again != *graph {
         return broken("the graph depends on the graph that was there before");
     }
     let Spec { max_regions, region_size, .. } = *spec;

@@ -31,9 +31,12 @@ fn keeps_the_contract(environment: &mut dyn Environment, what: &str) {
 #[test]
 fn simple_spread_keeps_the_contract() {
     check(&SimpleSpreadTask).unwrap();
-    use ObservationKind::{Paper, Relative};
     for agents in [2, 3, 4, 6, 10, 40] {
-        for (kind, occupancy) in [(Paper, false), (Relative, false), (Relative, true)] {
+        for (kind, occupancy) in [
+            (ObservationKind::Paper, false),
+            (ObservationKind::Relative, false),
+            (ObservationKind::Relative, true),
+        ] {
             let mut environment = spread(|o| {
                 o.agents = agents;
                 o.horizon = if agents == 40 { 3 } else { 25 };

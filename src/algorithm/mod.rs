@@ -43,8 +43,8 @@ pub trait Algorithm: Send + Sync + 'static {
     fn presets(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Settings of the whole configuration that suit it for a team size, before the task's own.
-    fn recipe(&self, _n_agents: usize) -> Table {
+    /// Settings of the whole configuration that suit it in an environment, before the task's own.
+    fn recipe(&self, _spec: &Spec) -> Table {
         Table::new()
     }
     /// Settings of the whole configuration that a preset stands for; they win over the task's own.

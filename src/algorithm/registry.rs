@@ -30,8 +30,8 @@ pub trait AnyAlgorithm: Send + Sync {
     fn presets(&self) -> &'static [&'static str];
     /// Its options by default.
     fn defaults(&self) -> Result<Table>;
-    /// Settings that suit it for a team size.
-    fn recipe(&self, n_agents: usize) -> Table;
+    /// Settings that suit it in an environment.
+    fn recipe(&self, spec: &Spec) -> Table;
     /// Settings that a preset stands for.
     fn preset(&self, preset: &str) -> Table;
     /// What a learner will ask of the machine.
@@ -62,8 +62,8 @@ impl<A: Algorithm> AnyAlgorithm for A {
         to_table(&A::Options::default())
     }
 
-    fn recipe(&self, n_agents: usize) -> Table {
-        Algorithm::recipe(self, n_agents)
+    fn recipe(&self, spec: &Spec) -> Table {
+        Algorithm::recipe(self, spec)
     }
 
     fn preset(&self, preset: &str) -> Table {

@@ -23,12 +23,18 @@ impl Algorithm for CgCmarlAlgorithm {
         &["two_head", "paper"]
     }
 
-    fn recipe(&self, _n_agents: usize) -> Table {
-        toml! {
+    fn recipe(&self, spec: &Spec) -> Table {
+        let mut recipe = toml! {
             [cg_cmarl.coordination]
             solver = "max_sum"
             tolerance = 1e-3
+            [cg_cmarl.network]
+            head = "free"
+        };
+        if spec.action_grid.is_some() {
+            recipe["cg_cmarl"]["network"]["head"] = "tied".into();
         }
+        recipe
     }
 
     fn preset(&self, preset: &str) -> Table {

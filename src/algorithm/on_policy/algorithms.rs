@@ -30,7 +30,7 @@ impl Algorithm for MappoAlgorithm {
         "mappo"
     }
 
-    fn recipe(&self, _n_agents: usize) -> Table {
+    fn recipe(&self, _spec: &Spec) -> Table {
         rounds()
     }
 
@@ -61,7 +61,7 @@ impl Algorithm for MappoLagAlgorithm {
         "mappo_lag"
     }
 
-    fn recipe(&self, _n_agents: usize) -> Table {
+    fn recipe(&self, _spec: &Spec) -> Table {
         rounds()
     }
 

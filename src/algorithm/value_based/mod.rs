@@ -99,8 +99,8 @@ impl<V: ValueBased> Algorithm for V {
         V::NAME
     }
 
-    fn recipe(&self, n_agents: usize) -> Table {
-        usual_recipe(V::NAME, n_agents, V::PAIRS)
+    fn recipe(&self, spec: &Spec) -> Table {
+        usual_recipe(V::NAME, spec.n_agents(), V::PAIRS)
     }
 
     fn memory(&self, options: &V::Options, spec: &Spec, n_environments: usize) -> Vec<Need> {

@@ -81,7 +81,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// [`super::upper_bound`] in the precision of the file.
+    /// [`crate::coordination::upper_bound`] in the precision of the file.
     pub fn upper_bound(&self, sweeps: usize, known: f64) -> f64 {
         crate::coordination::exact::bound_of(
             crate::coordination::exact::FactorModel::from_problem(self),

@@ -131,7 +131,7 @@ fn every_broken_promise_of_an_environment_is_named() {
         (Fault::KeepsOutcome, "a reward that is not finite"),
         (Fault::NeverEnds, "goes on after its horizon of 6 steps"),
         (Fault::TrueEnd, "`terminates` is false"),
-        (Fault::Forgets, "does not go on from its own snapshot"),
+        (Fault::Forgets, "after its horizon of 6 steps"),
         (Fault::TakesTooMuch, "a snapshot that is too long"),
         (Fault::TakesNonsense, "a number that is none"),
         (Fault::NoBounds, "a drawing with the bounds"),

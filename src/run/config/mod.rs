@@ -105,7 +105,7 @@ impl Config {
         let first = Self::from_tree(resolve(defaults.clone())?)?;
         let team = first.scenario()?;
         let mut suited = defaults;
-        tree::overlay(&mut suited, &algorithm.recipe(team.n_agents()?));
+        tree::overlay(&mut suited, &algorithm.recipe(&team.spec()?));
         tree::overlay(&mut suited, &team.recipe(algorithm.name(), &preset)?);
         tree::overlay(&mut suited, &algorithm.preset(&preset));
         Self::from_tree(resolve(suited)?)

@@ -45,6 +45,25 @@ fn no_room_but_its_own_uses_a_tasks_words() {
     }
 }
 
+/// Where the program shows the paper's own comparison and recordings, or makes up test data.
+const PAPERS_OWN: [&str; 4] = [
+    "cli/src/report/paper/",
+    "cli/src/commands/reproduce.rs",
+    "cli/src/commands/check_environment.rs",
+    "cli/src/report/sample.rs",
+];
+
+#[test]
+fn the_program_uses_a_tasks_words_only_about_the_paper() {
+    let strays = strays("cli/src");
+    assert!(!strays.is_empty(), "the paper's tables are gone");
+    for (file, lines) in strays {
+        let papers = PAPERS_OWN.iter().any(|place| file.starts_with(place));
+        let help = lines.iter().all(|line| line.trim_start().starts_with("cgcmarl "));
+        assert!(papers || help, "{file} knows one task by its words: {lines:#?}");
+    }
+}
+
 #[test]
 fn what_is_allowed_is_needed() {
     let strays = strays("src");

@@ -34,7 +34,6 @@ fn settings_that_cannot_work_are_named_and_leave_no_run() {
         ("preset=best", "must be `default` or one of"),
         ("task=simple_sprad", "did you mean `simple_spread`?"),
         ("constraints=[]", "constraints"),
-        ("physics=mpe2", "take head=free"),
         ("layout=circle", "circle"),
         ("start_from=nowhere", "nowhere is not a run directory"),
         ("seven", "settings are written key=value"),

@@ -2,7 +2,7 @@
 
 use cgcmarl::{
     environment::{
-        Environment, Outcome, check, check_environment,
+        Environment, Outcome, Spec, View, check, check_environment,
         matrix_game::MatrixGame,
         simple_spread::{
             Cost, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions, SimpleSpreadTask,
@@ -75,6 +75,31 @@ fn every_graph_keeps_the_contract() {
             o.cost_distance = Some(0.8);
         });
         keeps_the_contract(&mut environment, &format!("{topology:?}"));
+    }
+}
+
+/// A view that says nothing about its graph.
+struct Silent(Spec);
+
+impl View for Silent {
+    fn spec(&self) -> &Spec {
+        &self.0
+    }
+}
+
+#[test]
+fn all_pairs_coordinate_unless_a_task_says_otherwise() {
+    let view = Silent(Spec::new("silent", 4, 2, 1));
+    let pairs = CoordinationGraph::complete(4);
+    for mut graph in [
+        CoordinationGraph::default(),
+        CoordinationGraph::empty(4),
+        CoordinationGraph::ring(4),
+        CoordinationGraph::complete(5),
+        pairs.clone(),
+    ] {
+        view.graph(&[], &mut graph);
+        assert_eq!(graph, pairs);
     }
 }
 

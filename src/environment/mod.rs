@@ -40,7 +40,9 @@ pub trait View: Send + Sync {
     /// All pairs unless the task says otherwise.
     fn graph(&self, _state: &[f32], graph: &mut CoordinationGraph) {
         let n_agents = self.spec().n_agents();
-        if graph.n_agents() != n_agents {
+        let mut pairs = (0..n_agents).flat_map(|a| (a + 1..n_agents).map(move |b| [a, b]));
+        let same = graph.regions().all(|members| pairs.next().is_some_and(|pair| members == pair));
+        if graph.n_agents() != n_agents || !same || pairs.next().is_some() {
             *graph = CoordinationGraph::complete(n_agents);
         }
     }

@@ -50,6 +50,11 @@ fn every_command_takes_the_task() {
     let words = [&TRAIN[..1], &["task=bridge"], &TRAIN[1..]].concat();
     let table = succeed(place, &words);
     assert!(table.contains("arrived") && table.contains("one_by_one"), "{table}");
+    let lines = fs::read_to_string(place.join("run/metrics.jsonl")).unwrap();
+    let last = json(lines.lines().last().unwrap());
+    for name in ["loss_primary", "loss_load", "loss_effort", "cost_effort"] {
+        assert!(last[name].as_f64().unwrap() > 0.0, "nothing of `{name}` is learned: {last}");
+    }
     let grid = ["--multipliers", "load=0,1", "--multipliers", "effort=0,0.5", "--format", "json"];
     let front = json(&succeed(place, &[&["sweep", "run"][..], &grid].concat()));
     assert_eq!(front["points"].as_array().unwrap().len(), 4, "{front}");

@@ -38,12 +38,17 @@ pub(super) fn allowed(view: &dyn View, state: &[f32], agent: usize) -> Vec<bool>
 
 fn check_graph(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Result<()> {
     let spec = view.spec();
-    let mut fresh = CoordinationGraph::default();
-    view.graph(state, &mut fresh);
-    let mut again = graph.clone();
-    view.graph(state, &mut again);
-    if fresh != *graph || again != *graph {
-        return broken("the graph depends on the graph that was there before");
+    let n = spec.n_agents();
+    for mut other in [
+        CoordinationGraph::default(),
+        CoordinationGraph::empty(n),
+        CoordinationGraph::new(n, &[(0..n).collect()])?,
+        graph.clone(),
+    ] {
+        view.graph(state, &mut other);
+        if other != *graph {
+            return broken("the graph depends on the graph that was there before");
+        }
     }
     let Spec { max_regions, region_size, .. } = *spec;
     if graph.n_agents() != spec.n_agents() || graph.n_regions() > max_regions {

@@ -160,35 +160,38 @@ impl SimpleSpread {
         region_costs.resize(self.graph.n_regions() * width, 0.0);
         agent_costs.resize(n * width, 0.0);
         for (column, cost) in self.options.constraints.iter().enumerate() {
-            let regions = region_costs[column..].iter_mut().step_by(width);
-            let agents = agent_costs[column..].iter_mut().step_by(width).enumerate();
             match cost {
                 Cost::Collision => {
                     team_costs[column] = self.closeness.pairs_near() as f32;
-                    if self.options.graph.topology == Topology::Complete {
-                        for (cost, members) in regions.zip(self.graph.regions()) {
-                            *cost = self.closeness.pair_cost(members[0], members[1]);
-                        }
-                    } else {
-                        regions.for_each(|cost| *cost = 0.0);
-                        let costs = &mut region_costs[column..];
-                        self.closeness.charge_regions(&self.graph, &mut |r, part| {
-                            costs[r * width] += part;
-                        });
+                    self.charge_collisions(&mut region_costs[column..], width);
+                    for agent in 0..n {
+                        agent_costs[agent * width + column] = self.closeness.agent_cost(agent);
                     }
-                    agents.for_each(|(agent, cost)| *cost = self.closeness.agent_cost(agent));
                 }
                 Cost::Energy => {
                     team_costs[column] = (0..n).map(energy).sum();
-                    regions.for_each(|cost| *cost = 0.0);
+                    region_costs[column..].iter_mut().step_by(width).for_each(|cost| *cost = 0.0);
                     for agent in 0..n {
                         share(&self.graph, &[agent], energy(agent), &mut |r, part| {
                             region_costs[column + r * width] += part;
                         });
+                        agent_costs[agent * width + column] = energy(agent);
                     }
-                    agents.for_each(|(agent, cost)| *cost = energy(agent));
                 }
             }
+        }
+    }
+
+    /// Charges the near pairs to the regions; one cost of a region in each `width` cells.
+    fn charge_collisions(&self, costs: &mut [f32], width: usize) {
+        if self.options.graph.topology == Topology::Complete {
+            for (region, members) in self.graph.regions().enumerate() {
+                costs[region * width] = self.closeness.pair_cost(members[0], members[1]);
+            }
+        } else {
+            costs.iter_mut().step_by(width).for_each(|cost| *cost = 0.0);
+            let charge = &mut |region: usize, part| costs[region * width] += part;
+            self.closeness.charge_regions(&self.graph, charge);
         }
     }
 
@@ -198,10 +201,18 @@ impl SimpleSpread {
         let n_pairs = (self.options.agents * (self.options.agents - 1) / 2) as f64;
         // The first step moves nobody by its action, so what overlaps after it had to.
         let unavoidable = if self.steps == 1 { collisions } else { 0.0 };
+        let free = if collisions == 0.0 { 1.0 } else { 0.0 };
+        let [near, nearer, nearest] = self.nearest.coverage().map(f64::from);
         metrics.clear();
-        metrics.extend(self.nearest.coverage().map(f64::from));
-        metrics.extend([collisions, collisions / n_pairs, unavoidable]);
-        metrics.push(if collisions == 0.0 { 1.0 } else { 0.0 });
+        metrics.extend([
+            near,
+            nearer,
+            nearest,
+            collisions,
+            collisions / n_pairs,
+            unavoidable,
+            free,
+        ]);
     }
 }
 
@@ -217,11 +228,12 @@ impl Environment for SimpleSpread {
     }
 
     fn write_state(&self, state: &mut [f32]) {
-        let points =
-            self.positions().iter().chain(self.velocities().iter()).chain(self.landmarks.iter());
-        for (cells, point) in state.chunks_exact_mut(2).zip(points) {
-            cells[0] = point[0] as f32;
-            cells[1] = point[1] as f32;
+        let parts = [self.positions(), self.velocities(), &self.landmarks];
+        for (cells, part) in state.chunks_exact_mut(2 * self.options.agents).zip(parts) {
+            for (cells, (x, y)) in cells.chunks_exact_mut(2).zip(part.x.iter().zip(&part.y)) {
+                cells[0] = *x as f32;
+                cells[1] = *y as f32;
+            }
         }
     }
 

@@ -84,6 +84,8 @@ pub struct Closeness {
     cost_square: f64,
     /// For each agent, the number of others that touch it.
     touching: Vec<u32>,
+    /// For each agent, the number of others it pays for.
+    paying: Vec<u32>,
     /// Row and column = agents: one where a pair pays.
     near: Vec<f32>,
 }
@@ -96,24 +98,29 @@ impl Closeness {
             touch_square: square_bound(touch),
             cost_square: square_bound(cost),
             touching: vec![0; n_agents],
+            paying: vec![0; n_agents],
             near: vec![0.0; n_agents * n_agents],
         }
     }
 
     /// Finds the pairs that are close.
     pub fn measure(&mut self, agents: &Points) {
-        let rows = self.near.chunks_exact_mut(self.n_agents).zip(&mut self.touching);
-        for (me, (near, touching)) in rows.enumerate() {
+        let counts = self.touching.iter_mut().zip(&mut self.paying);
+        let rows = self.near.chunks_exact_mut(self.n_agents).zip(counts);
+        for (me, (near, (touching, paying))) in rows.enumerate() {
             let [my_x, my_y] = agents.get(me);
-            let mut count = 0_u64;
+            let (mut n_touching, mut n_near) = (0_u64, 0_u64);
             for (cell, (x, y)) in near.iter_mut().zip(agents.x.iter().zip(&agents.y)) {
                 let square = squared([x - my_x, y - my_y]);
-                count += u64::from(square < self.touch_square);
-                *cell = if square < self.cost_square { 1.0 } else { 0.0 };
+                let pays = square < self.cost_square;
+                n_touching += u64::from(square < self.touch_square);
+                n_near += u64::from(pays);
+                *cell = if pays { 1.0 } else { 0.0 };
             }
             near[me] = 0.0;
-            // Everybody touches itself, unless lost at infinity.
-            *touching = count.saturating_sub(1) as u32;
+            // Everybody is close to itself, unless lost at infinity.
+            *touching = n_touching.saturating_sub(1) as u32;
+            *paying = n_near.saturating_sub(1) as u32;
         }
     }
 
@@ -124,7 +131,7 @@ impl Closeness {
 
     /// Number of pairs closer than the cost distance.
     pub fn pairs_near(&self) -> u32 {
-        self.near.iter().sum::<f32>() as u32 / 2
+        self.paying.iter().sum::<u32>() / 2
     }
 
     /// MPE2's local reward: minus the number of agents colliding with this one.
@@ -150,7 +157,7 @@ impl Closeness {
 
     /// Collision cost of an agent: Σ over the others of 1 where the distance is below `cost_distance`.
     pub fn agent_cost(&self, agent: usize) -> f32 {
-        self.near[agent * self.n_agents..][..self.n_agents].iter().sum()
+        self.paying[agent] as f32
     }
 }
 

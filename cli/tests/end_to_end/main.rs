@@ -7,6 +7,7 @@ mod choice;
 mod failures;
 mod help;
 mod hostile_files;
+mod hostile_settings;
 mod interruption;
 mod mistakes;
 mod program;

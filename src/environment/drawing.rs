@@ -40,6 +40,9 @@ pub struct Shape {
     /// Where its coordinates stand in the snapshot, one after the other, where a user may move it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<usize>,
+    /// Where its velocity stands in the snapshot: it stands still where a user drops it.
+    #[serde(skip)]
+    pub velocity: Option<usize>,
     /// A word or number inside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -48,12 +51,26 @@ pub struct Shape {
 impl Shape {
     /// A disc.
     pub fn disc(role: Role, at: [f64; 2], radius: f64) -> Self {
-        Self { role, at, radius, square: false, agent: None, handle: None, text: None }
+        Self {
+            role,
+            at,
+            radius,
+            square: false,
+            agent: None,
+            handle: None,
+            velocity: None,
+            text: None,
+        }
     }
 
     /// A square.
     pub fn square(role: Role, at: [f64; 2], radius: f64) -> Self {
         Self { square: true, ..Self::disc(role, at, radius) }
+    }
+
+    /// A disc that shows an agent.
+    pub fn agent(agent: usize, at: [f64; 2], radius: f64) -> Self {
+        Self::disc(Role::Agent, at, radius).of_agent(agent)
     }
 
     /// The same shape, which shows an agent.
@@ -66,6 +83,12 @@ impl Shape {
     #[must_use]
     pub fn movable(self, handle: usize) -> Self {
         Self { handle: Some(handle), ..self }
+    }
+
+    /// The same shape, whose velocity stands in the snapshot.
+    #[must_use]
+    pub fn moving(self, velocity: usize) -> Self {
+        Self { velocity: Some(velocity), ..self }
     }
 
     /// The same shape with a word inside.

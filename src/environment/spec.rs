@@ -1,6 +1,9 @@
 //! What a task declares about itself: sizes for learners, measures and constraints for everybody.
 
+use super::check_snapshot;
+use crate::error::{Result, count};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// How the values of an episode's steps become the episode's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,8 +176,8 @@ impl Spec {
     ///
     /// ```
     /// # use cgcmarl::environment::{Constraint, Spec};
-    /// let constraints = vec![Constraint::new("noise", "decibels")];
-    /// let spec = Spec { constraints, ..Spec::new("choir", 4, 3, 20).rows(8, 8, 4) };
+    /// let noise = Constraint::new("noise", "decibels");
+    /// let spec = Spec::new("choir", 4, 3, 20).rows(8, 8, 4).measures(vec![], [noise]);
     /// assert_eq!((spec.n_agents(), spec.n_actions(), spec.max_regions), (4, 3, 6));
     /// assert_eq!(spec.axes(), ["team_return", "cost_noise"]);
     /// ```
@@ -201,6 +204,37 @@ impl Spec {
     #[must_use]
     pub fn rows(self, state_width: usize, agent_width: usize, region_width: usize) -> Self {
         Self { state_width, agent_width, region_width, ..self }
+    }
+
+    /// The same environment with metrics of the task's own, for the first of which the team is there,
+    /// and with something to be paid for.
+    #[must_use]
+    pub fn measures(
+        self,
+        metrics: impl Into<Vec<Metric>>,
+        constraints: impl Into<Vec<Constraint>>,
+    ) -> Self {
+        let (metrics, constraints) = (metrics.into(), constraints.into());
+        let objective = metrics.first().map_or(self.objective, |metric| metric.name.clone());
+        Self { metrics, objective, constraints, ..self }
+    }
+
+    /// The same environment, whose episodes can truly end before their time.
+    #[must_use]
+    pub fn terminating(self) -> Self {
+        Self { terminates: true, ..self }
+    }
+
+    /// Refuses a team of a size that a task does not have.
+    pub fn check_team(agents: usize, sizes: RangeInclusive<usize>) -> Result<()> {
+        count("agents", agents as u64, *sizes.start() as u64..=*sizes.end() as u64)
+    }
+
+    /// Reads a snapshot that is a state; refuses numbers that are none.
+    pub fn read_snapshot(&self, snapshot: &[f64], state: &mut [f32]) -> Result<()> {
+        check_snapshot(snapshot, self.state_width)?;
+        state.iter_mut().zip(snapshot).for_each(|(number, &exact)| *number = exact as f32);
+        Ok(())
     }
 
     /// Team size.

@@ -7,6 +7,7 @@ use crate::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use serde_path_to_error::Segment;
 use std::sync::Arc;
 use toml::Table;
 
@@ -20,7 +21,8 @@ pub trait Task: Send + Sync + 'static {
     /// What the team does, in one line.
     fn summary(&self) -> &str;
     /// Every option with its meaning in one line; nested ones as `group.option`. An option that is
-    /// listed here but absent from the written defaults follows the others unless it is set.
+    /// listed here but absent from the written defaults follows the others unless it is set;
+    /// `agents` is the team size without being listed.
     fn options(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
@@ -111,7 +113,12 @@ impl<T: Task> AnyTask for T {
     }
 
     fn options(&self) -> Vec<(&'static str, &'static str)> {
-        Task::options(self)
+        let mut options = Task::options(self);
+        let has_agents = AnyTask::defaults(self).is_ok_and(|all| all.contains_key("agents"));
+        if has_agents && options.iter().all(|(key, _)| *key != "agents") {
+            options.insert(0, ("agents", "team size"));
+        }
+        options
     }
 
     fn choices(&self) -> Vec<(&'static str, Vec<&'static str>)> {
@@ -152,12 +159,19 @@ pub(crate) fn to_table(options: &impl Serialize) -> Result<Table> {
 /// Options from a table; a value of the wrong kind is refused with its key.
 pub(crate) fn from_table<T: DeserializeOwned>(table: &Table) -> Result<T> {
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
-        let path = error.path().to_string();
-        let value = path
-            .split('.')
-            .try_fold(toml::Value::Table(table.clone()), |value, key| value.get(key).cloned());
-        let shown = value.map_or_else(String::new, |value| value.to_string());
-        Error::setting(&path, shown, error.inner().message())
+        let whole = toml::Value::Table(table.clone());
+        let value = error.path().iter().try_fold(&whole, |value, segment| match segment {
+            Segment::Map { key } => value.get(key),
+            Segment::Seq { index } => value.get(*index),
+            _ => None,
+        });
+        let negative = value.and_then(toml::Value::as_integer).is_some_and(|number| number < 0);
+        let reason = match error.inner().message() {
+            text if negative && text.contains("expected u") => "must be a whole number from 0 up",
+            text => text,
+        };
+        let shown = value.map_or_else(String::new, ToString::to_string);
+        Error::setting(&error.path().to_string(), shown, reason)
     })
 }
 
@@ -313,5 +327,39 @@ fn lookup<'t>(table: &'t Table, path: &str) -> Option<&'t toml::Value> {
     match path.split_once('.') {
         Some((group, rest)) => lookup(table.get(group)?.as_table()?, rest),
         None => table.get(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only read")]
+    struct Options {
+        size: usize,
+        offset: i32,
+        widths: Vec<Vec<u32>>,
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_named_with_its_key() {
+        let error = |text: &str| {
+            let table: Table = toml::from_str(text).unwrap();
+            from_table::<Options>(&table).map_err(|error| error.to_string())
+        };
+        let told = "must be a whole number from 0 up";
+        assert_eq!(
+            error("size = -1\noffset = -1\nwidths = []").unwrap_err(),
+            format!("invalid value for `size`: -1 ({told})")
+        );
+        assert_eq!(
+            error("size = 1\noffset = -1\nwidths = [[2], [3, -4]]").unwrap_err(),
+            format!("invalid value for `widths[1][1]`: -4 ({told})")
+        );
+        let text = error("size = 1\noffset = \"far\"\nwidths = []").unwrap_err();
+        assert!(text.contains("`offset`: \"far\" (invalid type"), "{text}");
+        assert!(error("size = 1\noffset = -1\nwidths = []").is_ok());
     }
 }

@@ -1,10 +1,10 @@
 //! Robots cross a bridge that carries one of them: a task of one's own, with every command.
 
 use cgcmarl::{
-    CoordinationGraph, Error, Result, Rng,
+    CoordinationGraph, Result, Rng,
     environment::{
         Better, Constraint, Drawing, Ending, Environment, Metric, Outcome, Reduce, Reference, Role,
-        Shape, Spec, Task, View, check_snapshot,
+        Shape, Spec, Task, View,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -50,9 +50,7 @@ impl View for Bridge {
     }
 
     fn action_mask(&self, state: &[f32], robot: usize, allowed: &mut [bool]) {
-        for (allowed, step) in allowed.iter_mut().zip(MOVES) {
-            *allowed = (state[2 * robot] + step).abs() <= BANK;
-        }
+        allowed.copy_from_slice(&MOVES.map(|step| (state[2 * robot] + step).abs() <= BANK));
     }
 }
 
@@ -93,26 +91,14 @@ impl Environment for Bridge {
     }
 
     fn restore(&mut self, snapshot: &[f64]) -> Result<()> {
-        check_snapshot(snapshot, self.state.len())?;
-        self.state.iter_mut().zip(snapshot).for_each(|(number, &x)| *number = x as f32);
-        Ok(())
+        self.spec.read_snapshot(snapshot, &mut self.state)
     }
 
     fn draw(&self) -> Drawing {
-        let robot = |(i, robot): (usize, &[f32])| {
-            Shape::disc(Role::Agent, [robot[0].into(), 0.4 * i as f64], 0.18).of_agent(i)
-        };
         let bridge = (-1..=1).map(|x| Shape::square(Role::Ground, [f64::from(x), -0.7], 0.45));
-        let robots = self.state.chunks_exact(2).enumerate().map(robot);
+        let rows = self.state.chunks_exact(2).enumerate();
+        let robots = rows.map(|(i, row)| Shape::agent(i, [row[0].into(), 0.4 * i as f64], 0.18));
         Drawing { bounds: [-3.0, -2.0, 3.0, 2.0], shapes: bridge.chain(robots).collect() }
-    }
-}
-
-/// The rule to beat: the first robot that has not arrived walks, the others wait.
-fn one_by_one(_view: &dyn View, state: &[f32], action: &mut Vec<usize>) {
-    *action = vec![0; state.len() / 2];
-    if let Some(i) = state.chunks_exact(2).position(|robot| robot[0] * robot[1] < BANK) {
-        action[i] = if state[2 * i + 1] < 0.0 { 1 } else { 2 };
     }
 }
 
@@ -130,30 +116,27 @@ impl Task for BridgeTask {
         "robots cross a bridge that carries one of them"
     }
 
-    fn options(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("agents", "team size")]
-    }
-
     fn build(&self, &BridgeOptions { agents }: &BridgeOptions) -> Result<Box<dyn Environment>> {
-        if !(2..=20).contains(&agents) {
-            return Err(Error::setting("agents", agents, "a team has 2 to 20 robots"));
-        }
+        Spec::check_team(agents, 2..=20)?;
         let arrived = Metric::new("arrived", "robots", Reduce::Last, Better::Higher, [0.0, 1.0]);
         let load = Constraint::new("load", "others on the bridge").at_most((agents - 1) as f64);
         let effort = Constraint::new("effort", "steps walked").at_most(1.0);
-        let spec = Spec {
-            metrics: vec![arrived.percent()],
-            objective: "arrived".into(),
-            constraints: vec![load, effort],
-            terminates: true,
-            ..Spec::new("bridge", agents, 3, 8).rows(2 * agents + 1, 2 * agents, 4 * agents)
-        };
+        let spec = Spec::new("bridge", agents, 3, 8)
+            .rows(2 * agents + 1, 2 * agents, 4 * agents)
+            .measures([arrived.percent()], [load, effort])
+            .terminating();
         let (graph, state) = (CoordinationGraph::complete(agents), vec![0.0; spec.state_width]);
         Ok(Box::new(Bridge { spec, graph, state }))
     }
 
     fn references(&self, _options: &BridgeOptions) -> Result<Vec<Reference>> {
-        Ok(vec![Reference::rule("one_by_one", one_by_one)])
+        // The rule to beat: the first robot that has not arrived walks, the others wait.
+        Ok(vec![Reference::rule("one_by_one", |_view, state, action| {
+            *action = vec![0; state.len() / 2];
+            if let Some(i) = state.chunks_exact(2).position(|robot| robot[0] * robot[1] < BANK) {
+                action[i] = if state[2 * i + 1] < 0.0 { 1 } else { 2 };
+            }
+        })])
     }
 }
 

@@ -102,6 +102,32 @@ fn the_live_page_shows_the_task() {
 }
 
 #[test]
+fn the_task_fits_a_hundred_lines() {
+    let example = include_str!("../src/main.rs");
+    let task = example.lines().skip_while(|line| !line.starts_with("#[derive(Serialize"));
+    let task = task.take_while(|line| !line.starts_with("fn main"));
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let n_lines = task.filter(is_code).count();
+    assert!((50..=100).contains(&n_lines), "{n_lines} lines of code");
+}
+
+#[test]
+fn a_team_that_cannot_be_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for agents in ["1", "21", "1000000000000000000"] {
+        let setting = format!("agents={agents}");
+        let words = ["train", "task=bridge", &setting, "--out", "run"];
+        let output = program(folder.path(), &words).output().unwrap();
+        let remarks = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{remarks}");
+        assert!(
+            remarks.contains(&format!("`agents`: {agents} (must be from 2 to 20)")),
+            "{remarks}"
+        );
+    }
+}
+
+#[test]
 fn the_guide_quotes_the_example() {
     let guide = include_str!("../../../docs/own-task.md");
     let example = include_str!("../src/main.rs");

@@ -11,6 +11,13 @@ use crate::{
 const GIB: f64 = 1_073_741_824.0;
 /// Bytes that one environment takes beside its numbers: buffers, random streams.
 const ENVIRONMENT: f64 = 4096.0;
+/// Bytes that one member of one region takes in a graph, which the environment and its view keep.
+const MEMBER: f64 = 2.0 * 32.0;
+/// Gibibytes that the environments of an evaluation may take beside the policy that acts in them.
+const EVALUATION: f64 = 1.0;
+/// What a trained policy keeps of a state as a multiple of what a learner keeps that acts in it: it
+/// may average over all views of a region. Measured: 64 kB of a region in 16 views, 15 kB in one.
+const VIEWS: f64 = 4.5;
 /// Most threads that are accepted.
 pub const MAX_THREADS: usize = 1024;
 
@@ -20,15 +27,42 @@ pub fn check(config: &Config) -> Result<Spec> {
     let spec = config.scenario()?.spec()?;
     config.evaluation.check(&spec)?;
     check_memory(config, &spec)?;
+    states_together(config, &spec)?;
     Ok(spec)
+}
+
+/// States that a trained policy may look at together; refuses a team of which it cannot look at one.
+pub fn states_together(config: &Config, spec: &Spec) -> Result<usize> {
+    let needs = config.algorithm()?.memory(&config.options, spec, 1)?;
+    let acting = needs.iter().filter(|need| need.key == "environments");
+    let gibibytes = VIEWS * acting.map(|need| need.bytes).sum::<f64>() / GIB;
+    let limit = config.training.memory_limit;
+    if gibibytes <= limit {
+        return Ok((limit / gibibytes) as usize);
+    }
+    let n_agents = spec.n_agents();
+    let reason = format!(
+        "playing {n_agents} agents would need about {gibibytes:.1} GiB, more than memory_limit={limit}"
+    );
+    Err(Error::setting("agents", n_agents, reason))
+}
+
+/// Environments of an evaluation that fit side by side; one at the least.
+pub fn environments_together(spec: &Spec) -> usize {
+    ((EVALUATION * GIB / environment(spec)) as usize).max(1)
+}
+
+/// Bytes of one environment.
+fn environment(spec: &Spec) -> f64 {
+    let state = spec.state_width as f64 * 8.0 + (spec.n_agents() as f64).powi(2) * 12.0;
+    ENVIRONMENT + state + MEMBER * (spec.max_regions * spec.region_size) as f64
 }
 
 /// Names the setting that asks for most where everything together is more than allowed.
 fn check_memory(config: &Config, spec: &Spec) -> Result<()> {
     let n_environments = config.training.environments;
     let mut needs = config.algorithm()?.memory(&config.options, spec, n_environments)?;
-    let state = spec.state_width as f64 * 8.0 + (spec.n_agents() as f64).powi(2) * 12.0;
-    let environments = n_environments as f64 * (ENVIRONMENT + state);
+    let environments = n_environments as f64 * environment(spec);
     needs.push(Need { key: "environments", bytes: environments });
     let total: f64 = needs.iter().map(|need| need.bytes).sum();
     let limit = config.training.memory_limit;

@@ -5,6 +5,7 @@ mod curriculum;
 mod legacy;
 pub mod limits;
 mod model;
+mod narrow;
 mod played;
 mod session;
 

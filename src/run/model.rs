@@ -1,6 +1,6 @@
 //! A trained run, ready to play: one policy for every trade-off, scores, fronts, single decisions.
 
-use super::{Config, Played, legacy, session::read_config, vectorise};
+use super::{Config, Played, legacy, limits, narrow::NarrowModel, session::read_config, vectorise};
 use crate::{
     algorithm::{
         CgCmarlOptions, OperatingPoint, TrainedModel, cg_cmarl::CgCmarlModel, multiplier_label,
@@ -67,13 +67,17 @@ impl Model {
     }
 
     /// What was trained, for a scenario of the same task (its team may differ where the
-    /// observation allows).
+    /// observation allows); refuses a team that does not fit the memory.
     pub fn trained(&self, scenario: &Scenario) -> Result<Box<dyn TrainedModel>> {
         let environment = scenario.build()?;
+        let view = environment.view();
+        let n_together = limits::states_together(&self.config, view.spec())?;
         let algorithm = self.config.algorithm()?;
-        algorithm
-            .model(&self.config.options, environment.view(), &self.weights)
-            .map_err(|error| self.explain(scenario, error))
+        let model = algorithm
+            .model(&self.config.options, view, &self.weights)
+            .map_err(|error| self.explain(scenario, error))?;
+        let fits = n_together >= EVALUATION_WIDTH;
+        Ok(if fits { model } else { Box::new(NarrowModel { model, n_together }) })
     }
 
     /// The policy at one multiplier for all constraints; a baseline plays at its own trade-off.
@@ -113,6 +117,7 @@ impl Model {
     /// Takes over how a changed configuration acts; what was trained stays.
     pub fn act_as(&mut self, config: &Config) {
         self.config.options.clone_from(&config.options);
+        self.config.training.memory_limit = config.training.memory_limit;
     }
 
     /// Whether it plays at any multiplier; a baseline has the one trade-off it was trained with.
@@ -131,6 +136,7 @@ impl Model {
         }
         let options: CgCmarlOptions = self.config.typed_options()?;
         let environment = scenario.build()?;
+        limits::states_together(&self.config, environment.view().spec())?;
         CgCmarlModel::load(&options, environment.view(), &self.weights)
             .map_err(|error| self.explain(scenario, error))
     }
@@ -247,8 +253,10 @@ pub fn episodes_of(
     options: &EvaluationOptions,
     controller: &mut dyn Controller,
 ) -> Result<Vec<Summary>> {
-    options.check(&scenario.spec()?)?;
-    let mut environments = vectorise(scenario, options.episodes.min(EVALUATION_WIDTH))?;
+    let spec = scenario.spec()?;
+    options.check(&spec)?;
+    let n_together = EVALUATION_WIDTH.min(limits::environments_together(&spec));
+    let mut environments = vectorise(scenario, options.episodes.min(n_together))?;
     let episodes = 0..options.episodes as u64;
     Ok(play_episodes(&mut environments, controller, episodes, options.start_seed))
 }

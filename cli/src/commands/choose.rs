@@ -15,7 +15,7 @@ use cgcmarl::{
         choice::{Candidate, TestResult, best, test_candidates},
         grid, play_fresh,
     },
-    run::{named_multipliers, on_threads, play, vectorise},
+    run::{limits::environments_together, named_multipliers, on_threads, play, vectorise},
 };
 use clap::Args;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
@@ -166,13 +166,18 @@ fn test_model(
         let named = named_multipliers(&spec, &point.multipliers);
         let mut acting = Acting(point.policy.as_mut());
         pilot.push(play(&scenario, options, &point.label, named, &mut acting)?);
+        // A copy has none of the buffers, which would add up.
+        point.policy = point.policy.boxed_clone();
     }
-    let mut environments = vectorise(&scenario, limits.episodes.min(WIDTH))?;
+    let n_together = WIDTH.min(environments_together(&spec));
+    let mut environments = vectorise(&scenario, limits.episodes.min(n_together))?;
     let candidates = test_candidates(&pilot, measures, limits, &mut |index, episodes| {
         let point = &mut points[index];
         remark(&format!("{}: episode {}", point.label, episodes.end));
         let mut acting = Acting(point.policy.as_mut());
-        Ok(play_fresh(&mut environments, &mut acting, episodes, options.start_seed))
+        let played = play_fresh(&mut environments, &mut acting, episodes, options.start_seed);
+        point.policy = point.policy.boxed_clone();
+        Ok(played)
     })?;
     Ok(candidates)
 }

@@ -29,6 +29,24 @@ fn a_model_plays_in_other_teams_and_layouts() {
 }
 
 #[test]
+fn a_team_that_does_not_fit_the_memory_is_refused_and_a_large_one_plays_a_few_at_a_time() {
+    let place = Place::new();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/simple_spread_10");
+    let model = model.to_str().unwrap();
+    for verb in ["evaluate", "sweep", "render"] {
+        let remarks = place.fail(&[verb, model, "--agents", "1000"]);
+        assert!(remarks.contains("`agents`: 1000 (playing 1000 agents would need"), "{remarks}");
+        assert!(remarks.contains("more than memory_limit=4"), "{remarks}");
+    }
+    let words = ["evaluate", model, "--agents", "20", "--episodes", "4", "horizon=2"];
+    let wide = place.succeed(&words).text;
+    let narrow = place.succeed(&[&words[..], &["memory_limit=0.03"]].concat()).text;
+    assert_eq!(narrow, wide);
+    let remarks = place.fail(&[&words[..], &["memory_limit=0.003"]].concat());
+    assert!(remarks.contains("more than memory_limit=0.003"), "{remarks}");
+}
+
+#[test]
 fn the_models_that_ship_are_small_and_show_how_they_learned() {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models");
     let bytes: usize = content(&models).iter().map(|(_, content)| content.len()).sum();

@@ -15,6 +15,14 @@ pub enum Error {
         /// What would work.
         reason: String,
     },
+    /// A short key that could mean several settings.
+    #[error("`{key}` could mean {}: write the whole name", places.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(" or "))]
+    AmbiguousKey {
+        /// What was given.
+        key: String,
+        /// The whole names of what it could mean.
+        places: Vec<String>,
+    },
     /// A configuration key that does not exist.
     #[error("unknown key `{key}`{}", suggestion.as_ref().map_or(String::new(), |s| format!("; did you mean `{s}`?")))]
     UnknownKey {
@@ -84,13 +92,18 @@ impl Error {
     }
 }
 
+/// A number as it is written, so that one in single precision compares as users mean it.
+fn written(value: impl std::fmt::Display) -> f64 {
+    value.to_string().parse().unwrap_or(f64::NAN)
+}
+
 /// Refuses a number outside a range, ends included; what is no number lies outside every range.
 pub(crate) fn within(
     key: &str,
-    value: impl Into<f64> + std::fmt::Display + Copy,
+    value: impl std::fmt::Display + Copy,
     range: std::ops::RangeInclusive<f64>,
 ) -> Result<()> {
-    if range.contains(&value.into()) {
+    if range.contains(&written(value)) {
         return Ok(());
     }
     let reason = format!("must be from {} to {}", range.start(), range.end());
@@ -98,12 +111,8 @@ pub(crate) fn within(
 }
 
 /// Refuses a number that is not above zero, or above the most that makes sense.
-pub(crate) fn positive(
-    key: &str,
-    value: impl Into<f64> + std::fmt::Display + Copy,
-    most: f64,
-) -> Result<()> {
-    if value.into() > 0.0 && value.into() <= most {
+pub(crate) fn positive(key: &str, value: impl std::fmt::Display + Copy, most: f64) -> Result<()> {
+    if written(value) > 0.0 && written(value) <= most {
         return Ok(());
     }
     Err(Error::setting(key, value, format!("must be above 0 and at most {most}")))
@@ -125,4 +134,21 @@ pub(crate) fn closest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) ->
         .filter(|(similarity, _)| *similarity > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_a_range_are_inside_in_either_precision() {
+        for end in [1e30, 0.1, 1e-8] {
+            assert!(within("x", end as f32, end..=end).is_ok(), "{end}");
+            assert!(within("x", end, end..=end).is_ok(), "{end}");
+            assert!(positive("x", end as f32, end).is_ok(), "{end}");
+            assert!(positive("x", (end as f32).next_up(), end).is_err(), "{end}");
+        }
+        assert!(within("x", f32::NAN, 0.0..=1.0).is_err());
+        assert!(positive("x", f32::INFINITY, 1e30).is_err());
+    }
 }

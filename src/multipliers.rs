@@ -1,6 +1,6 @@
 //! Lagrange multipliers: one per agent and constraint, raised while the constraint is violated.
 
-use crate::error::{Result, positive, within};
+use crate::error::{Error, Result, positive, within};
 use serde::{Deserialize, Serialize};
 
 /// Where the multiplier of a training episode comes from.
@@ -64,7 +64,12 @@ impl MultiplierOptions {
         self.cost_limit.iter().try_for_each(|&limit| within("cost_limit", limit, 0.0..=1e30))?;
         self.fixed.iter().try_for_each(|&fixed| within("fixed", fixed, 0.0..=MAX_MULTIPLIER))?;
         positive("sample_low", self.sample_low, MAX_MULTIPLIER)?;
-        within("sample_high", self.sample_high, f64::from(self.sample_low)..=MAX_MULTIPLIER)
+        within("sample_high", self.sample_high, 0.0..=MAX_MULTIPLIER)?;
+        if self.sample_high < self.sample_low {
+            let reason = format!("must not be below sample_low={}", self.sample_low);
+            return Err(Error::setting("sample_high", self.sample_high, reason));
+        }
+        Ok(())
     }
 }
 

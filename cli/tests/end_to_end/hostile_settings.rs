@@ -49,11 +49,11 @@ fn trains(line: &str, out: &Path) -> bool {
     assert!(answer.remarks.starts_with("error: "), "{line}: {answer:?}");
     assert_eq!(answer.remarks.lines().count(), 1, "{line}: {answer:?}");
     let named = |setting: &str| {
-        // Some are refused with the setting they do not go with: the value tells.
         let (key, value) = parts(setting);
-        answer.remarks.contains(key) || answer.remarks.contains(value)
+        // A place that is no run names itself.
+        answer.remarks.contains(if key == "start_from" { value } else { key })
     };
-    assert!(line.split(' ').any(named), "{line}: {answer:?} names neither key nor value");
+    assert!(line.split(' ').any(named), "{line}: {answer:?} names no key");
     assert!(!out.exists(), "{line} left something behind");
     false
 }

@@ -75,8 +75,11 @@ fn wrong_kind(key: &str, text: &str, before: &Value) -> Error {
     Error::setting(key, text, format!("must be {kind}, such as {before}"))
 }
 
-/// Sets one value. A key may be a whole path or a last name; a name that stands in several places
-/// (such as `damping`, of the training and of the acting coordinator) is set in all of them.
+/// Groups of one kind: a name that stands in several of them is set in all of them.
+const TWINS: [&str; 2] = ["coordination", "acting"];
+
+/// Sets one value. A key may be a whole path or a last name; a name that stands in both coordinators
+/// (such as `damping`, of training and of acting) is set in both, any other must be whole.
 pub(super) fn set(tree: &mut Table, key: &str, text: &str, optional: &[String]) -> Result<()> {
     let all = paths(tree, optional);
     let whole = all.iter().any(|path| path == key);
@@ -89,6 +92,9 @@ pub(super) fn set(tree: &mut Table, key: &str, text: &str, optional: &[String]) 
         let names = all.iter().map(|path| path.rsplit('.').next().unwrap_or(path));
         let wanted = key.rsplit('.').next().unwrap_or(key);
         return Err(Error::UnknownKey { key: key.into(), suggestion: closest(names, wanted) });
+    }
+    if found.len() > 1 && !found.iter().all(|path| is_twin(path)) {
+        return Err(Error::AmbiguousKey { key: key.into(), places: found });
     }
     for path in found {
         let mut place = &mut *tree;
@@ -105,6 +111,11 @@ pub(super) fn set(tree: &mut Table, key: &str, text: &str, optional: &[String]) 
         place.insert(last.into(), value);
     }
     Ok(())
+}
+
+/// Whether a value belongs to one of the groups of one kind.
+fn is_twin(path: &str) -> bool {
+    path.rsplit('.').nth(1).is_some_and(|group| TWINS.contains(&group))
 }
 
 /// Where a key such as `penalty.collision` belongs: into the group of that name.
@@ -188,5 +199,28 @@ mod tests {
         assert_eq!(learning["penalty"].to_string(), "{ collision = 0.5, energy = 2 }");
         let error = set(&mut tree, "penalties.collision", "0.5", &[]).unwrap_err().to_string();
         assert!(error.contains("unknown key `penalties.collision`"), "{error}");
+    }
+
+    #[test]
+    fn a_name_that_could_mean_several_settings_must_be_whole() {
+        let text = "[a.exploration]\nsteps = 1\n[a.random_actions]\nsteps = 2\n\
+                    [a.coordination]\ndamping = 0.1\n[a.acting]\ndamping = 0.2";
+        let mut tree: Table = toml::from_str(text).unwrap();
+        let error = set(&mut tree, "steps", "500", &[]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`steps` could mean `a.exploration.steps` or `a.random_actions.steps`: write the whole name"
+        );
+        set(&mut tree, "exploration.steps", "500", &[]).unwrap();
+        set(&mut tree, "damping", "0.5", &[]).unwrap();
+        let read = |group: &str, key: &str| tree["a"][group][key].to_string();
+        assert_eq!(
+            (read("exploration", "steps"), read("random_actions", "steps")),
+            ("500".into(), "2".into())
+        );
+        assert_eq!(
+            (read("coordination", "damping"), read("acting", "damping")),
+            ("0.5".into(), "0.5".into())
+        );
     }
 }

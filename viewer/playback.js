@@ -100,7 +100,7 @@
     }
   }
 
-  /** All screens, one clock. `server` answers `step(screen, step)` and `show(screen)`. */
+  /** All screens, one clock. `server` answers `step(screen, step)` and `show(screen, moved)`. */
   class Playback {
     constructor(server, screens, hooks) {
       Object.assign(this, { server, screens: [], hooks });
@@ -217,6 +217,7 @@
     move(handle, place) {
       this.invalidate();
       this.kept ??= this.screens.map((screen) => copy(screen.now));
+      this.moved = handle;
       for (const screen of this.screens) {
         const [left, bottom, right, top] = screen.now.drawing.bounds;
         screen.place(handle, [Math.max(left, Math.min(right, place[0])), Math.max(bottom, Math.min(top, place[1]))]);
@@ -224,13 +225,13 @@
       this.hooks.changed();
     }
 
-    /** Asks how the moved moment really looks; what the task refuses goes back to where it was. */
+    /** Asks how the moved moment really looks: what was moved stands still; what the task refuses goes back to where it was. */
     async settle() {
-      const { kept, generation } = this;
+      const { kept, moved, generation } = this;
       this.kept = null;
       if (!kept) return;
       try {
-        const looks = await Promise.all(this.screens.map((screen) => this.server.show(screen)));
+        const looks = await Promise.all(this.screens.map((screen) => this.server.show(screen, moved)));
         if (generation !== this.generation) return;
         this.screens.forEach((screen, index) => this.put(screen, looks[index]));
       } catch (error) {

@@ -291,7 +291,7 @@
     const weights = () => Object.values(multipliers());
     const server = {
       step: (screen, step) => request("api/step", { policy: screen.side, conditions, multipliers: weights(), episode, step, snapshot: screen.now.snapshot }),
-      show: (screen) => request("api/show", { conditions, snapshot: screen.now.snapshot }),
+      show: (screen, moved) => request("api/show", { conditions, snapshot: screen.now.snapshot, moved }),
     };
     playback = new Playback(server, screens(), {
       say: tell,

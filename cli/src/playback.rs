@@ -81,6 +81,16 @@ impl Playback {
         self.played.restore(snapshot, moment)
     }
 
+    /// Lets what a handle holds stand still.
+    pub(crate) fn stop(&mut self, handle: usize, moment: Moment) -> Result<()> {
+        let Look { mut snapshot, drawing } = self.look();
+        let held = drawing.shapes.iter().filter(|shape| shape.handle == Some(handle));
+        for velocity in held.filter_map(|shape| shape.velocity) {
+            snapshot.iter_mut().skip(velocity).take(2).for_each(|speed| *speed = 0.0);
+        }
+        self.restore(&snapshot, moment)
+    }
+
     /// The present moment.
     pub(crate) fn look(&self) -> Look {
         let environment = self.played.environment();

@@ -53,6 +53,9 @@ pub(crate) struct Start {
 pub(crate) struct Show {
     pub(crate) conditions: Conditions,
     pub(crate) snapshot: Vec<f64>,
+    /// The handle of what was moved by hand, which stands still there.
+    #[serde(default)]
+    pub(crate) moved: Option<usize>,
 }
 
 /// One step from here, please.

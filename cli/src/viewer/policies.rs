@@ -104,7 +104,9 @@ impl PolicyPool {
     pub(crate) fn show(&self, message: &Show) -> Result<Value, Refusal> {
         let (key, mut playback) = self.take(&Side::Run, &message.conditions)?;
         let moment = Moment { start_seed: self.start_seed(), episode: 0, step: 0 };
-        let restored = playback.restore(&message.snapshot, moment);
+        let restored = playback
+            .restore(&message.snapshot, moment)
+            .and_then(|()| message.moved.map_or(Ok(()), |handle| playback.stop(handle, moment)));
         let look = playback.look();
         self.give_back(key, playback);
         restored.map_err(bad)?;

@@ -70,6 +70,27 @@ fn a_moment_that_cannot_be_is_refused_in_words() {
 }
 
 #[test]
+fn what_is_moved_by_hand_stands_still_where_it_is_dropped() {
+    let view = View::start(trained(), &[]);
+    let conditions = json!({"agents": 3});
+    // Positions, velocities and landmarks of three agents, and the steps played.
+    let snapshot: Vec<f64> = (0..18).map(|i| 0.05 * f64::from(i)).chain([2.0]).collect();
+    let show = |moved: Value| -> Vec<f64> {
+        let message = json!({"conditions": conditions, "snapshot": snapshot, "moved": moved});
+        let (status, answer) = view.ask(&post("/api/show", &message));
+        assert_eq!(status, 200, "{answer}");
+        let look: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        serde_json::from_value(look["snapshot"].clone()).unwrap()
+    };
+    assert_eq!(show(Value::Null), snapshot);
+    let mut stopped = snapshot.clone();
+    stopped[8..10].fill(0.0);
+    assert_eq!(show(json!(2)), stopped, "the second agent stands still");
+    assert_eq!(show(json!(12)), snapshot, "a landmark never moved");
+    assert_eq!(show(json!(99)), snapshot, "nothing has this handle");
+}
+
+#[test]
 fn the_server_keeps_strangers_out() {
     let view = View::start(trained(), &[]);
     let (status, page) = view.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n");

@@ -285,7 +285,8 @@ impl Environment for SimpleSpread {
                 other != index && distance(at, place) < 2.0 * radius
             };
             let role = if team.iter().enumerate().any(touches) { Role::Alarm } else { Role::Agent };
-            shapes.push(Shape::disc(role, at, radius).of_agent(index).movable(2 * index));
+            let shape = Shape::disc(role, at, radius).of_agent(index);
+            shapes.push(shape.movable(2 * index).moving(2 * n + 2 * index));
         }
         Drawing { bounds: [-DRAWN, -DRAWN, DRAWN, DRAWN], shapes }
     }

@@ -28,7 +28,12 @@ impl Bench {
     fn new(config: &Config) -> Self {
         let environment = config.scenario().and_then(|s| s.build()).expect("valid options");
         let (view, streams) = (environment.view(), Streams::new(1));
-        let start = Start { view, n_environments: N_ENVIRONMENTS, total_steps: 1_000_000, streams };
+        let start = Start {
+            teams: &[view],
+            n_environments: N_ENVIRONMENTS,
+            total_steps: 1_000_000,
+            streams,
+        };
         let algorithm = config.algorithm().expect("an algorithm");
         let learner = algorithm.learner(&config.options, start).expect("valid options");
         let spec = view.spec();

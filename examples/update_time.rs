@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::resolve(None, &settings.map(|(key, value)| (key.to_owned(), value)))?;
     let mut environment = config.scenario()?.build()?;
     let start = Start {
-        view: environment.view(),
+        teams: &[environment.view()],
         n_environments: 1,
         total_steps: 1_000_000,
         streams: Streams::new(1),

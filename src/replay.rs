@@ -135,27 +135,29 @@ impl Replay {
         self.shape.actions <= 1 << 8
     }
 
-    /// Writes the arrays as they are, with the ring's position.
-    pub fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
+    /// Writes the arrays as they are, with the ring's position, under names with a prefix.
+    pub fn save<'a>(&'a self, prefix: &str, checkpoint: &mut Checkpoint<'a>) {
+        let name = |name: &str| format!("{prefix}{name}");
         let RowShape { state, agents, outcome, .. } = self.shape;
-        checkpoint.push("replay.states", &[self.len, state], &self.states[..]);
-        checkpoint.push("replay.afters", &[self.len, state], &self.next_states[..]);
+        checkpoint.push(name("replay.states"), &[self.len, state], &self.states[..]);
+        checkpoint.push(name("replay.afters"), &[self.len, state], &self.next_states[..]);
         if self.is_narrow() {
             let narrow: Vec<u8> = self.actions.iter().map(|&action| action as u8).collect();
-            checkpoint.push("replay.actions", &[self.len, agents], narrow);
+            checkpoint.push(name("replay.actions"), &[self.len, agents], narrow);
         } else {
-            checkpoint.push("replay.actions", &[self.len, agents], &self.actions[..]);
+            checkpoint.push(name("replay.actions"), &[self.len, agents], &self.actions[..]);
         }
-        checkpoint.push("replay.outcomes", &[self.len, outcome], &self.outcomes[..]);
-        checkpoint.push("replay.terminal", &[self.len], &self.terminal[..]);
-        checkpoint.set("replay_next", self.next);
+        checkpoint.push(name("replay.outcomes"), &[self.len, outcome], &self.outcomes[..]);
+        checkpoint.push(name("replay.terminal"), &[self.len], &self.terminal[..]);
+        checkpoint.set(&name("replay_next"), self.next);
     }
 
     /// Puts saved arrays back; refuses what no training leaves.
-    pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+    pub fn load(&mut self, prefix: &str, checkpoint: &Checkpoint) -> Result<()> {
+        let name = |name: &str| format!("{prefix}{name}");
         let RowShape { state, agents, outcome, .. } = self.shape;
         let (next, terminal): (usize, &[u8]) =
-            (checkpoint.entry("replay_next")?, checkpoint.get("replay.terminal")?);
+            (checkpoint.entry(&name("replay_next"))?, checkpoint.get(&name("replay.terminal"))?);
         let len = terminal.len();
         if len > self.capacity {
             return Err(checkpoint.mismatch("holds more replay rows than `buffer_size` allows"));
@@ -171,10 +173,11 @@ impl Replay {
         if terminal.iter().any(|&flag| flag > 1) {
             return Err(checkpoint.mismatch("holds `replay.terminal` that is neither 0 nor 1"));
         }
-        self.states = checkpoint.get_shaped("replay.states", &[len, state])?.to_vec();
-        self.next_states = checkpoint.get_shaped("replay.afters", &[len, state])?.to_vec();
-        self.actions = self.saved_actions(checkpoint, &[len, agents])?.into_owned();
-        self.outcomes = checkpoint.get_shaped("replay.outcomes", &[len, outcome])?.to_vec();
+        self.states = checkpoint.get_shaped(&name("replay.states"), &[len, state])?.to_vec();
+        self.next_states = checkpoint.get_shaped(&name("replay.afters"), &[len, state])?.to_vec();
+        self.actions =
+            self.saved_actions(checkpoint, &name("replay.actions"), &[len, agents])?.into_owned();
+        self.outcomes = checkpoint.get_shaped(&name("replay.outcomes"), &[len, outcome])?.to_vec();
         self.terminal = terminal.to_vec();
         self.reserve();
         (self.len, self.next) = (len, next);
@@ -184,13 +187,14 @@ impl Replay {
     fn saved_actions<'a>(
         &self,
         checkpoint: &'a Checkpoint,
+        name: &str,
         shape: &[usize],
     ) -> Result<Cow<'a, [u16]>> {
         let saved: Cow<[u16]> = if self.is_narrow() {
-            let narrow: &[u8] = checkpoint.get_shaped("replay.actions", shape)?;
+            let narrow: &[u8] = checkpoint.get_shaped(name, shape)?;
             narrow.iter().copied().map(u16::from).collect()
         } else {
-            checkpoint.get_shaped("replay.actions", shape)?.into()
+            checkpoint.get_shaped(name, shape)?.into()
         };
         let n_actions = self.shape.actions;
         match saved.iter().find(|&&action| usize::from(action) >= n_actions) {
@@ -241,11 +245,11 @@ mod tests {
         for (n_actions, kind) in [(256, "u8"), (257, "u16"), (65_536, "u16")] {
             let replay = filled(n_actions, &[n_actions - 1, 0, n_actions / 2, 1]);
             let mut checkpoint = Checkpoint::new(0, json!({}));
-            replay.save(&mut checkpoint);
+            replay.save("", &mut checkpoint);
             let saved = checkpoint.tensors().iter().find(|t| t.name == "replay.actions").unwrap();
             assert_eq!(saved.values.type_name(), kind);
             let mut loaded = filled(n_actions, &[]);
-            loaded.load(&checkpoint).unwrap();
+            loaded.load("", &checkpoint).unwrap();
             assert_eq!(held(&loaded), held(&replay));
             assert_eq!(held(&loaded)[1..], [0, (n_actions / 2) as u16]);
         }
@@ -262,9 +266,9 @@ mod tests {
         let refusal = |n_actions: usize, change: &dyn Fn(&mut Checkpoint)| {
             let replay = filled(5, &[4, 4]);
             let mut checkpoint = Checkpoint::new(0, json!({}));
-            replay.save(&mut checkpoint);
+            replay.save("", &mut checkpoint);
             change(&mut checkpoint);
-            filled(n_actions, &[]).load(&checkpoint).unwrap_err().to_string()
+            filled(n_actions, &[]).load("", &checkpoint).unwrap_err().to_string()
         };
         let error = refusal(4, &|_| {});
         assert!(error.contains("remembers action 4, but there are only 4"), "{error}");

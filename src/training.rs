@@ -9,6 +9,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::ops::Range;
 
 /// How long and how wide training runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ use serde_json::{Value, json};
 pub struct TrainingOptions {
     /// Environment steps in all, over all environments.
     pub total_steps: u64,
+    /// Sizes of the teams that learn together, the largest the task's own, where the network fits any
+    /// team; the task's own team alone where there are none. `agents=2..6` sets it too.
+    pub teams: Vec<usize>,
     /// Smaller teams to train first, for shares of the steps in proportion to their size, where the
     /// network fits any team; left out where `start_from` gives the weights.
     pub curriculum: Vec<usize>,
@@ -33,6 +37,7 @@ impl Default for TrainingOptions {
     fn default() -> Self {
         Self {
             total_steps: 300_000,
+            teams: Vec::new(),
             curriculum: Vec::new(),
             environments: 8,
             log_interval: 2_000,
@@ -73,21 +78,37 @@ impl Window {
     }
 }
 
+/// One of the teams that learn together.
+pub struct Team {
+    /// Where it plays.
+    pub environments: VectorEnvironment,
+    /// Steps of the whole training between which it plays.
+    pub plays: Range<u64>,
+    window: Window,
+}
+
+impl Team {
+    /// A team that plays while the training's steps are in a range.
+    pub fn new(environments: VectorEnvironment, plays: Range<u64>) -> Self {
+        Self { environments, plays, window: Window::default() }
+    }
+}
+
 /// A training in progress.
 pub struct Training {
     options: TrainingOptions,
-    environments: VectorEnvironment,
+    /// The training's own team last.
+    teams: Vec<Team>,
     learner: Box<dyn Learner>,
     streams: Streams,
     steps: u64,
     episodes: u64,
-    window: Window,
 }
 
 /// What a round of training brought.
 pub struct Round {
-    /// A line for the metrics file, when one was due.
-    pub line: Option<Value>,
+    /// Lines for the metrics file, one for each team that played, when they were due.
+    pub lines: Vec<Value>,
     /// A checkpoint is due.
     pub checkpoint: bool,
     /// All steps are done.
@@ -95,28 +116,25 @@ pub struct Round {
 }
 
 impl Training {
-    /// A training at its start.
+    /// A training of one team at its start.
     pub fn new(
         options: &TrainingOptions,
         environments: VectorEnvironment,
         learner: Box<dyn Learner>,
         seed: u64,
     ) -> Self {
-        Self {
-            options: options.clone(),
-            environments,
-            learner,
-            streams: Streams::new(seed),
-            steps: 0,
-            episodes: 0,
-            window: Window::default(),
-        }
+        Self::of_teams(options, vec![Team::new(environments, 0..u64::MAX)], learner, seed)
     }
 
-    /// Takes the place of a training of a smaller team: its weights, and the steps it has behind it.
-    pub fn follow(&mut self, earlier: &Self) -> Result<()> {
-        (self.steps, self.episodes) = (earlier.steps, earlier.episodes);
-        self.learner.load_model(&earlier.model())
+    /// A training of several teams, its own last, at its start.
+    pub fn of_teams(
+        options: &TrainingOptions,
+        teams: Vec<Team>,
+        learner: Box<dyn Learner>,
+        seed: u64,
+    ) -> Self {
+        let streams = Streams::new(seed);
+        Self { options: options.clone(), teams, learner, streams, steps: 0, episodes: 0 }
     }
 
     /// Environment steps so far.
@@ -139,24 +157,36 @@ impl Training {
         self.learner.as_mut()
     }
 
-    /// Plays one episode in every environment.
+    /// Plays one episode in every environment of every team whose time it is, in step with each other.
     pub fn round(&mut self) -> Result<Round> {
-        let n = self.environments.len();
-        let streams = EpisodeStreams {
-            streams: self.streams,
-            start: Purpose::Episode,
-            dynamics: Purpose::Dynamics,
-            act: Purpose::Exploration,
-            first: self.episodes,
-        };
         let before = self.steps;
-        let played = self.environments.play(self.learner.as_mut(), streams, n);
-        for (slot, summary) in played.iter().enumerate() {
-            self.steps += u64::from(summary.steps);
-            self.window.add(summary);
-            self.learner.end_episode(slot, summary);
+        let plays = |team: &usize| self.teams[*team].plays.contains(&before);
+        let playing: Vec<usize> = (0..self.teams.len()).filter(plays).collect();
+        for &team in &playing {
+            let streams = EpisodeStreams {
+                streams: self.streams,
+                start: Purpose::Episode,
+                dynamics: Purpose::Dynamics,
+                act: Purpose::Exploration,
+                first: self.episodes,
+            };
+            let environments = &mut self.teams[team].environments;
+            let n = environments.len();
+            self.episodes += n as u64;
+            self.learner.turn_to(team);
+            environments.start(self.learner.as_mut(), streams, n);
         }
-        self.episodes += n as u64;
+        while self.step(&playing) {}
+        for &team in &playing {
+            self.learner.turn_to(team);
+            let Team { environments, window, .. } = &mut self.teams[team];
+            for slot in 0..environments.len() {
+                let summary = environments.summary(slot);
+                self.steps += u64::from(summary.steps);
+                window.add(summary);
+                self.learner.end_episode(slot, summary);
+            }
+        }
         if let Some(error) = self.learner.failure() {
             return Err(error);
         }
@@ -165,17 +195,32 @@ impl Training {
             let interval = interval.max(1);
             finished || before / interval != after / interval
         };
-        let line = passed(self.options.log_interval).then(|| self.line());
-        Ok(Round { line, checkpoint: passed(self.options.checkpoint_interval), finished })
+        let lines = if passed(self.options.log_interval) { self.lines() } else { Vec::new() };
+        Ok(Round { lines, checkpoint: passed(self.options.checkpoint_interval), finished })
+    }
+
+    /// Steps every team that still runs; tells whether any goes on.
+    fn step(&mut self, playing: &[usize]) -> bool {
+        let mut goes_on = false;
+        for &team in playing {
+            let environments = &mut self.teams[team].environments;
+            if environments.is_running() {
+                self.learner.turn_to(team);
+                goes_on |= environments.step(self.learner.as_mut());
+            }
+        }
+        goes_on
     }
 
     /// Writes everything needed to go on exactly from here.
     pub fn save(&self) -> Checkpoint<'_> {
+        let own = self.teams.len() - 1;
         let state = json!({
             "seed": self.streams.seed(),
             "steps": self.steps,
             "episodes": self.episodes,
-            "window": self.window,
+            "window": self.teams[own].window,
+            "windows": self.teams[..own].iter().map(|team| &team.window).collect::<Vec<_>>(),
         });
         let mut checkpoint = Checkpoint::new(self.steps, state);
         self.learner.save(&mut checkpoint);
@@ -198,38 +243,54 @@ impl Training {
         }
         self.steps = checkpoint.count("steps")?;
         self.episodes = checkpoint.count("episodes")?;
-        // Only a line of metrics hangs on it, and earlier versions kept it in another form.
-        self.window = checkpoint.entry("window").unwrap_or_default();
-        let n_metrics = self.window.metrics.len();
+        // Only lines of metrics hang on them, and earlier versions kept them in another form.
+        let mut windows: Vec<Window> = checkpoint.entry("windows").unwrap_or_default();
+        windows.truncate(self.teams.len() - 1);
+        windows.resize(self.teams.len() - 1, Window::default());
+        windows.push(checkpoint.entry("window").unwrap_or_default());
+        let counted: u64 = windows.iter().fold(0, |sum, w| sum.saturating_add(w.episodes));
+        let fits = |(team, window): (&Team, &Window)| {
+            let n_metrics = window.metrics.len();
+            n_metrics == 0 || n_metrics == team.environments.spec().reported().len()
+        };
         if self.steps != checkpoint.step
             || self.episodes > self.steps
-            || self.window.episodes > self.episodes
-            || (n_metrics > 0 && n_metrics != self.environments.spec().reported().len())
+            || counted > self.episodes
+            || !self.teams.iter().zip(&windows).all(fits)
         {
             let text = format!(
-                "counts {} steps, {} episodes and {} since the last line, which cannot be",
-                self.steps, self.episodes, self.window.episodes
+                "counts {} steps, {} episodes and {counted} since the last line, which cannot be",
+                self.steps, self.episodes
             );
             return Err(checkpoint.mismatch(&text));
         }
+        self.teams.iter_mut().zip(windows).for_each(|(team, window)| team.window = window);
         self.learner.load(checkpoint)
     }
 
-    /// The means since the last line, and what the learner says of itself.
-    fn line(&mut self) -> Value {
-        let window = std::mem::take(&mut self.window);
-        let n = window.episodes as f64;
-        let mut line = json!({
-            "step": self.steps,
-            "episode": self.episodes,
-            "agents": self.environments.spec().n_agents(),
-        });
-        for (metric, sum) in self.environments.spec().reported().iter().zip(&window.metrics) {
-            line[&metric.name] = json!(sum / n);
+    /// The means since the last lines, and what the learner says of itself, for each team that played.
+    fn lines(&mut self) -> Vec<Value> {
+        let mut lines = Vec::new();
+        for (index, team) in self.teams.iter_mut().enumerate() {
+            let window = std::mem::take(&mut team.window);
+            if window.episodes == 0 {
+                continue;
+            }
+            self.learner.turn_to(index);
+            let spec = team.environments.spec();
+            let mut line = json!({
+                "step": self.steps,
+                "episode": self.episodes,
+                "agents": spec.n_agents(),
+            });
+            for (metric, sum) in spec.reported().iter().zip(&window.metrics) {
+                line[&metric.name] = json!(sum / window.episodes as f64);
+            }
+            for (name, value) in self.learner.report() {
+                line[name] = json!(value);
+            }
+            lines.push(line);
         }
-        for (name, value) in self.learner.report() {
-            line[name] = json!(value);
-        }
-        line
+        lines
     }
 }

@@ -2,7 +2,7 @@
 
 use cgcmarl::{
     environment::{
-        Environment, Outcome,
+        Environment, Outcome, Pose,
         simple_spread::{
             Physics, SimpleSpread, SimpleSpreadOptions,
             observation::{ObservationKind, ObservationOptions},
@@ -46,7 +46,7 @@ fn allocations_of_an_episode(options: &SimpleSpreadOptions) -> usize {
     let mut state = vec![0.0; spec.state_width];
     let mut rows = vec![0.0; spec.max_regions * spec.region_width];
     let mut row = vec![0.0; spec.agent_width];
-    let swapped = vec![true; spec.max_regions];
+    let poses = vec![Pose { symmetry: 3, reversed: true }; spec.max_regions];
     let mut action = vec![0; spec.n_agents()];
     let mut rng = Streams::new(1).rng(Purpose::Dynamics, 0);
     let mut before = 0;
@@ -58,7 +58,7 @@ fn allocations_of_an_episode(options: &SimpleSpreadOptions) -> usize {
             let view = environment.view();
             view.graph(&state, &mut graph);
             let rows = &mut rows[..graph.n_regions() * spec.region_width];
-            view.region_rows(&state, &graph, &swapped, rows, spec.region_width);
+            view.region_rows(&state, &graph, &poses, rows, spec.region_width);
             (0..spec.n_agents()).for_each(|agent| view.agent_row(&state, agent, &mut row));
             oracle.act(&state, &mut action);
             environment.step(&action, &mut rng, &mut outcome);

@@ -43,7 +43,7 @@ fn allocations_of_a_round(config: &Config) -> (usize, u64) {
     let mut environments = vectorise(&scenario, n).expect("valid options");
     let streams = Streams::new(1);
     let start =
-        Start { view: environments.view(), n_environments: n, total_steps: 10_000, streams };
+        Start { teams: &[environments.view()], n_environments: n, total_steps: 10_000, streams };
     let algorithm = config.algorithm().expect("an algorithm");
     let mut learner = algorithm.learner(&config.options, start).expect("valid options");
     let updates = |learner: &dyn Learner| {

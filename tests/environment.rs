@@ -192,9 +192,9 @@ fn presets_resolve_to_the_documented_values() {
         let o = SimpleSpreadOptions { agents, physics, ..Default::default() }.resolved();
         (o.radius.unwrap(), o.contact.unwrap(), o.local_ratio.unwrap(), o.cost_distance.unwrap())
     };
-    assert_eq!(resolved(4, Physics::Paper), (0.08, false, 0.0, 0.2));
-    assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.4 * 0.04));
-    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 2.4 * 0.15));
+    assert_eq!(resolved(4, Physics::Paper), (0.08, false, 0.0, 2.125 * 0.08));
+    assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.125 * 0.04));
+    assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 2.125 * 0.15));
     let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
     let read: SimpleSpreadOptions = toml::from_str(&text).unwrap();
     assert_eq!(read, SimpleSpreadOptions::default());

@@ -72,6 +72,34 @@ fn a_curriculum_resumes_from_any_stage_without_changing_a_bit() {
     }
 }
 
+/// Teams that begin one by one, at 0, 240 and 480 of 1800 steps.
+#[test]
+fn teams_that_learn_together_resume_and_use_threads_without_changing_a_bit() {
+    let root = tempfile::tempdir().unwrap();
+    let settings = [("agents", "2,3,5"), ("total_steps", "1800"), ("learning_starts", "100")];
+    let config = || config(&[&settings[..], &[("log_interval", "200")]].concat());
+    let whole = root.path().join("whole");
+    train(&whole, config(), 1);
+    let lines = std::fs::read_to_string(whole.join("metrics.jsonl")).unwrap();
+    for agents in [2, 3, 5] {
+        assert!(lines.contains(&format!("\"agents\":{agents},")), "{lines}");
+    }
+    for (stop, threads) in [(200, 1), (500, 2), (1100, 2)] {
+        let path = root.path().join(stop.to_string());
+        let mut session = Session::start(config(), Some(&path), &path).unwrap();
+        session.run(&mut StopAt(stop, 0)).unwrap();
+        drop(session);
+        let resume = || Session::resume(&path).unwrap().run(&mut StopAt::never()).unwrap();
+        on_threads(threads, resume).unwrap();
+        assert_eq!(fingerprint(&path), fingerprint(&whole), "stopped at {stop}");
+    }
+    let model = Model::open(&whole).unwrap();
+    for agents in [2, 3, 4, 5, 7] {
+        let scenario = model.scenario().unwrap().with_agents(agents).unwrap();
+        assert_eq!(model.operating_points(&scenario, &[vec![1.0]]).unwrap().len(), 1);
+    }
+}
+
 #[test]
 fn a_model_keeps_its_number_of_landmarks_in_other_teams() {
     let root = tempfile::tempdir().unwrap();

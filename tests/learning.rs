@@ -34,7 +34,7 @@ fn worked_example(multiplier_input: bool, multipliers: &[f32]) -> Vec<Vec<usize>
         .map(|_| Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>);
     let environments = VectorEnvironment::new(games.collect());
     let start = Start {
-        view: environments.view(),
+        teams: &[environments.view()],
         n_environments: environments.len(),
         total_steps: training.total_steps,
         streams: Streams::new(3),

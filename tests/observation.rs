@@ -2,7 +2,7 @@
 
 use cgcmarl::{
     environment::{
-        Environment, View,
+        Environment, Pose, View,
         simple_spread::{
             SimpleSpread, SimpleSpreadOptions,
             observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
@@ -102,7 +102,8 @@ fn swapped_members_give_the_exchanged_row() {
         let graph = CoordinationGraph::complete(3);
         let stride = straight.len() + 3;
         let mut rows = vec![9.0; 3 * stride];
-        environment.view().region_rows(&STATE, &graph, &[false, false, true], &mut rows, stride);
+        let poses = [false, false, true].map(|reversed| Pose { symmetry: 0, reversed });
+        environment.view().region_rows(&STATE, &graph, &poses, &mut rows, stride);
         let (last, gap) = rows[2 * stride..].split_at(straight.len());
         close(last, &exchanged(&straight, occupancy));
         assert_eq!(gap, [9.0; 3], "what lies between rows is left alone");

@@ -30,7 +30,7 @@ fn training(
     let environments = VectorEnvironment::new((0..n_environments).map(|_| environment()).collect());
     let steps = rounds * (n_environments * environments.spec().horizon) as u64;
     let start = Start {
-        view: environments.view(),
+        teams: &[environments.view()],
         n_environments,
         total_steps: steps,
         streams: Streams::new(5),
@@ -164,7 +164,7 @@ fn mappo_learns_to_spread() {
     let mut training = training(&spread, (16, 60), &mappo(toml! { hidden = [32] }));
     let mut returns = Vec::new();
     while !training.finished() {
-        let line = training.round().unwrap().line;
+        let line = training.round().unwrap().lines.pop();
         returns.extend(line.and_then(|line| line["team_return"].as_f64()));
     }
     let (first, last) = (returns[0], returns[returns.len() - 1]);

@@ -122,13 +122,14 @@ fn twenty_updates_agree_with_pytorch() {
     for (update, batch) in batches.iter().enumerate() {
         let replay = remember(batch, inputs, actions);
         let sample =
-            |row| Sample { row, region: Some(0), reversed: 0, symmetry: 0, multipliers: vec![0.0] };
+            |row| Sample { row, region: Some(0), reversed: 0, frame: 0, multipliers: vec![0.0] };
         let samples: Vec<Sample> = (0..replay.len()).map(sample).collect();
         let td = TdRule {
             gamma: rule.gamma,
             next_action: NextAction::Regional,
             error: ErrorKind::Regional,
             error_power: 0.0,
+            own_error: 0.0,
             cost_weight: rule.cost_weight,
             huber: f32::INFINITY,
         };

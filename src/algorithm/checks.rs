@@ -47,7 +47,7 @@ pub(super) fn trained_action<A: Algorithm, E: Environment + 'static>(
 ) -> Vec<usize> {
     let mut environments = eight(&game);
     let (view, n_environments) = (environments.view(), environments.len());
-    let start = Start { view, n_environments, total_steps: 1, streams: Streams::new(1) };
+    let start = Start { teams: &[view], n_environments, total_steps: 1, streams: Streams::new(1) };
     let mut learner = algorithm.learner(options, start).unwrap();
     play_rounds(learner.as_mut(), &mut environments, 750);
     let mut weights = Checkpoint::new(0, serde_json::Value::Null);

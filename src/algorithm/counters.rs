@@ -10,10 +10,11 @@ use crate::{
 /// how many of those. Wild ones would keep a learner busy for ever.
 pub(super) fn load_counters(
     checkpoint: &Checkpoint,
+    prefix: &str,
     due: impl Fn(u64) -> std::ops::RangeInclusive<u64>,
 ) -> Result<(u64, u64)> {
-    let steps = checkpoint.count("learner_steps")?;
-    let updates = checkpoint.count("updates")?;
+    let steps = checkpoint.count(&format!("{prefix}learner_steps"))?;
+    let updates = checkpoint.count(&format!("{prefix}updates"))?;
     if steps > checkpoint.step {
         let text = format!("is of step {}, but its learner saw {steps}", checkpoint.step);
         return Err(checkpoint.mismatch(&text));
@@ -52,7 +53,7 @@ mod tests {
     fn counters_that_do_not_belong_together_are_refused() {
         let load = |learner_steps: u64, updates: u64| {
             let state = json!({"learner_steps": learner_steps, "updates": updates});
-            load_counters(&Checkpoint::new(1000, state), |steps| {
+            load_counters(&Checkpoint::new(1000, state), "", |steps| {
                 due(steps, 200, 20.0)..=due(steps, 200, 20.0)
             })
         };

@@ -62,19 +62,19 @@ pub trait Algorithm: Send + Sync + 'static {
         view: &dyn View,
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>>;
-    /// The options of a training that goes on from another one's weights after some steps, with a
-    /// team of another size; none where the network fits one team only.
-    fn continued(&self, _options: &Self::Options, _steps: u64) -> Option<Self::Options> {
-        None
+    /// Whether its network fits teams of every size, which can then learn together.
+    fn fits_any_team(&self) -> bool {
+        false
     }
 }
 
 /// What a fresh learner must know.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
-    /// How to look at a state.
-    pub view: &'a dyn View,
-    /// Environments side by side.
+    /// How each of the teams that learn together looks at a state, the training's own last; one team
+    /// where the network fits no other.
+    pub teams: &'a [&'a dyn View],
+    /// Environments of each team side by side.
     pub n_environments: usize,
     /// Environment steps over which schedules are stretched.
     pub total_steps: u64,
@@ -82,11 +82,20 @@ pub struct Start<'a> {
     pub streams: Streams,
 }
 
+impl<'a> Start<'a> {
+    /// How the training's own team looks at a state.
+    pub fn view(&self) -> &'a dyn View {
+        self.teams[self.teams.len() - 1]
+    }
+}
+
 /// A learning algorithm at work: acts with exploration, learns from what it observes.
 ///
 /// It owns its memory and decides itself when to update, so nothing outside knows of on-policy or
 /// off-policy.
 pub trait Learner: Controller {
+    /// The team that plays from now on, of those it was started with.
+    fn turn_to(&mut self, _team: usize) {}
     /// Closes an episode: multipliers, schedules.
     fn end_episode(&mut self, slot: usize, summary: &Summary);
     /// What went wrong since the last call; training stops on it.

@@ -46,7 +46,7 @@ pub trait AnyAlgorithm: Send + Sync {
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>>;
     /// The options of a training that goes on with another team, where that is possible.
-    fn continued(&self, options: &Table, steps: u64) -> Result<Option<Table>>;
+    fn fits_any_team(&self) -> bool;
 }
 
 impl<A: Algorithm> AnyAlgorithm for A {
@@ -87,10 +87,8 @@ impl<A: Algorithm> AnyAlgorithm for A {
         Algorithm::model(self, &from_table(options)?, view, weights)
     }
 
-    fn continued(&self, options: &Table, steps: u64) -> Result<Option<Table>> {
-        Algorithm::continued(self, &from_table(options)?, steps)
-            .map(|options| to_table(&options))
-            .transpose()
+    fn fits_any_team(&self) -> bool {
+        Algorithm::fits_any_team(self)
     }
 }
 
@@ -154,7 +152,8 @@ mod tests {
             }
             let mut environments = eight(masked);
             let (view, n_environments) = (environments.view(), environments.len());
-            let start = Start { view, n_environments, total_steps: 1, streams: Streams::new(1) };
+            let start =
+                Start { teams: &[view], n_environments, total_steps: 1, streams: Streams::new(1) };
             let mut learner = algorithm.learner(&options, start).unwrap();
             play_rounds(learner.as_mut(), &mut environments, 20);
             let updates = learner.report().into_iter().find(|(name, _)| name == "updates");

@@ -31,6 +31,7 @@ use crate::{
     graph::{CoordinationGraph, JointAction},
     rng::Rng,
 };
+use std::cell::Cell;
 
 /// What is visible of a state: pure functions, shared by acting, learning and reporting.
 pub trait View: Send + Sync {
@@ -54,20 +55,34 @@ pub trait View: Send + Sync {
             self.agent_row(state, agent, cells);
         }
     }
-    /// Writes the rows of all regions of a state, one at each multiple of `stride`; a region whose
-    /// `swapped` is true has its members in reverse order. `swapped` may be shorter than the list.
+    /// Writes what a region sees of the world under a pose's symmetry, its members in the pose's order.
+    fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
+        if pose.symmetry == 0 {
+            return in_order(members, pose.reversed, |members| {
+                self.region_row(state, members, row);
+            });
+        }
+        let mut transformed = TRANSFORMED.take();
+        transformed.clear();
+        transformed.extend_from_slice(state);
+        self.transform_state(pose.symmetry, &mut transformed);
+        in_order(members, pose.reversed, |members| self.region_row(&transformed, members, row));
+        TRANSFORMED.set(transformed);
+    }
+    /// Writes the rows of all regions of a state, one at each multiple of `stride`, each in its pose;
+    /// `poses` may be shorter than the list, and the regions behind it are seen as they are.
     fn region_rows(
         &self,
         state: &[f32],
         graph: &CoordinationGraph,
-        swapped: &[bool],
+        poses: &[Pose],
         rows: &mut [f32],
         stride: usize,
     ) {
         let width = self.spec().region_width;
         for (index, (members, row)) in graph.regions().zip(rows.chunks_mut(stride)).enumerate() {
-            let swap = swapped.get(index).copied().unwrap_or(false);
-            in_order(members, swap, |members| self.region_row(state, members, &mut row[..width]));
+            let pose = poses.get(index).copied().unwrap_or_default();
+            self.posed_row(state, members, pose, &mut row[..width]);
         }
     }
     /// Writes what one agent sees; the whole state unless the task says otherwise.
@@ -87,6 +102,45 @@ pub trait View: Send + Sync {
     fn transform_action(&self, _symmetry: usize, action: usize) -> usize {
         action
     }
+    /// In how many frames a region is seen: as many as there are symmetries, unless the task chooses
+    /// frames by what the region itself looks like, which leaves fewer.
+    fn n_frames(&self) -> usize {
+        self.n_symmetries()
+    }
+    /// The symmetry that takes the world into one of the frames of a region. The frames of a region
+    /// in a transformed world show what those of the same region show here, so that what is learned
+    /// in frames holds under every symmetry.
+    fn frame(&self, _state: &[f32], _members: &[usize], frame: usize) -> usize {
+        frame
+    }
+}
+
+/// How a region is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pose {
+    /// The symmetry under which the world is seen.
+    pub symmetry: usize,
+    /// Whether the members are in reverse order.
+    pub reversed: bool,
+}
+
+impl Pose {
+    /// A region in one of its frames, in one of its orders.
+    pub fn of(
+        view: &dyn View,
+        state: &[f32],
+        members: &[usize],
+        (frame, reversed): (usize, bool),
+    ) -> Self {
+        let mut symmetry = 0;
+        in_order(members, reversed, |members| symmetry = view.frame(state, members, frame));
+        Self { symmetry, reversed }
+    }
+}
+
+thread_local! {
+    /// A state under a symmetry.
+    static TRANSFORMED: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
 /// A cooperative environment with a list of constraints.

@@ -48,8 +48,15 @@ pub trait Task: Send + Sync + 'static {
         Ok(Vec::new())
     }
     /// Settings that learn well here, as a configuration file would hold them: what an algorithm
-    /// takes instead of its own defaults, unless the user says otherwise.
-    fn recipe(&self, _options: &Self::Options, _algorithm: &str, _preset: &str) -> Table {
+    /// takes instead of its own defaults, unless the user says otherwise. `teams` holds the sizes of
+    /// the teams that learn together, where there are several.
+    fn recipe(
+        &self,
+        _options: &Self::Options,
+        _algorithm: &str,
+        _preset: &str,
+        _teams: &[usize],
+    ) -> Table {
         Table::new()
     }
 }
@@ -100,7 +107,13 @@ pub(crate) trait AnyTask: Send + Sync {
     fn card(&self, options: &Table) -> Result<Value>;
     fn with_agents(&self, options: &Table, agents: usize) -> Result<Table>;
     fn references(&self, options: &Table) -> Result<Vec<Reference>>;
-    fn recipe(&self, options: &Table, algorithm: &str, preset: &str) -> Result<Table>;
+    fn recipe(
+        &self,
+        options: &Table,
+        algorithm: &str,
+        preset: &str,
+        teams: &[usize],
+    ) -> Result<Table>;
 }
 
 impl<T: Task> AnyTask for T {
@@ -145,8 +158,14 @@ impl<T: Task> AnyTask for T {
         Task::references(self, &from_table(options)?)
     }
 
-    fn recipe(&self, options: &Table, algorithm: &str, preset: &str) -> Result<Table> {
-        Ok(Task::recipe(self, &from_table(options)?, algorithm, preset))
+    fn recipe(
+        &self,
+        options: &Table,
+        algorithm: &str,
+        preset: &str,
+        teams: &[usize],
+    ) -> Result<Table> {
+        Ok(Task::recipe(self, &from_table(options)?, algorithm, preset, teams))
     }
 }
 
@@ -292,8 +311,8 @@ impl Scenario {
     }
 
     /// Settings that learn well here.
-    pub fn recipe(&self, algorithm: &str, preset: &str) -> Result<Table> {
-        self.task.recipe(&self.options, algorithm, preset)
+    pub fn recipe(&self, algorithm: &str, preset: &str, teams: &[usize]) -> Result<Table> {
+        self.task.recipe(&self.options, algorithm, preset, teams)
     }
 
     /// What the task says about itself.

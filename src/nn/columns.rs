@@ -1,7 +1,7 @@
 //! A batch stored feature by feature, so that one vector holds the same feature of many rows.
 
-use super::{Matrix, vectorised};
-use std::ops::Range;
+use super::{Matrix, transpose::transpose};
+use pulp::{Arch, Simd, WithSimd};
 
 /// Rows are padded to whole vectors of this many numbers, on every machine.
 const LANES: usize = 16;
@@ -69,24 +69,13 @@ impl Columns {
 
     /// Tells, row by row, which of the first `n_features` is the largest; the lowest wins a tie.
     pub fn argmax(&self, n_features: usize, mut found: impl FnMut(usize)) {
-        for start in (0..self.n_rows).step_by(LANES) {
-            let mut winners = [0u32; LANES];
-            let features = self.data[..n_features * self.stride].chunks_exact(self.stride);
-            vectorised(
-                #[inline(always)]
-                || {
-                    let mut best = [f32::NEG_INFINITY; LANES];
-                    for (f, feature) in features.enumerate() {
-                        let values = &feature[start..start + LANES];
-                        for lane in 0..LANES {
-                            let better = values[lane] > best[lane];
-                            winners[lane] = if better { f as u32 } else { winners[lane] };
-                            best[lane] = if better { values[lane] } else { best[lane] };
-                        }
-                    }
-                },
-            );
-            winners.iter().take(self.n_rows - start).for_each(|&f| found(f as usize));
+        let features = &self.data[..n_features * self.stride];
+        for start in (0..self.n_rows).step_by(COMPARED * LANES) {
+            let mut winners = [0u32; COMPARED * LANES];
+            let n_winners = (self.n_rows - start).min(COMPARED * LANES);
+            let padded = &mut winners[..n_winners.next_multiple_of(LANES)];
+            Arch::new().dispatch(Argmax { features, stride: self.stride, start, winners: padded });
+            winners[..n_winners].iter().for_each(|&f| found(f as usize));
         }
     }
 
@@ -114,52 +103,42 @@ impl Columns {
     }
 }
 
-/// Rows of a matrix that are turned together, so that they stay in the nearest cache.
-const TURNED: usize = 64;
+/// Vectors of rows that are compared together.
+const COMPARED: usize = 4;
 
-/// Writes the columns of a row-major matrix as rows that start `stride` numbers apart.
-fn transpose(from: Matrix<'_>, to: &mut [f32], stride: usize) {
-    let (n_rows, n_columns) = (from.n_rows(), from.n_columns());
-    let (whole_rows, whole_columns) = (n_rows / 4 * 4, n_columns / 4 * 4);
-    for start in (0..whole_rows).step_by(TURNED) {
-        let rows = start..whole_rows.min(start + TURNED);
-        let targets = to[..whole_columns * stride].chunks_exact_mut(4 * stride);
-        for (block, target) in targets.enumerate() {
-            transpose_four(from, 4 * block, rows.clone(), target, stride);
-        }
-    }
-    for row in 0..n_rows {
-        let start = if row < whole_rows { whole_columns } else { 0 };
-        for (column, value) in from.row(row).iter().enumerate().skip(start) {
-            to[column * stride + row] = *value;
-        }
-    }
+/// Which feature of each row is the largest, compiled for each instruction set.
+struct Argmax<'a> {
+    features: &'a [f32],
+    stride: usize,
+    start: usize,
+    winners: &'a mut [u32],
 }
 
-/// Four columns from `column` on, as four rows.
-fn transpose_four(
-    from: Matrix<'_>,
-    column: usize,
-    rows: Range<usize>,
-    to: &mut [f32],
-    stride: usize,
-) {
-    let (first, rest) = to.split_at_mut(stride);
-    let (second, rest) = rest.split_at_mut(stride);
-    let (third, fourth) = rest.split_at_mut(stride);
-    let targets = [first, second, third, fourth].map(|row| &mut row[rows.clone()]);
-    let [first, second, third, fourth] = targets.map(|row| row.as_chunks_mut::<4>().0.iter_mut());
-    let targets = first.zip(second).zip(third.zip(fourth));
-    for (row, ((first, second), (third, fourth))) in rows.step_by(4).zip(targets) {
-        let line = |i: usize| -> [f32; 4] {
-            let line = &from.row(row + i)[column..column + 4];
-            [line[0], line[1], line[2], line[3]]
-        };
-        let [a, b, c, d] = [line(0), line(1), line(2), line(3)];
-        *first = [a[0], b[0], c[0], d[0]];
-        *second = [a[1], b[1], c[1], d[1]];
-        *third = [a[2], b[2], c[2], d[2]];
-        *fourth = [a[3], b[3], c[3], d[3]];
+impl WithSimd for Argmax<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (mut winners, start, step) =
+            (S::as_mut_simd_u32s(self.winners).0, self.start, S::F32_LANES);
+        let mut first = 0;
+        while !winners.is_empty() {
+            let (several, rest) = winners.split_at_mut(COMPARED.min(winners.len()));
+            let mut best = [simd.splat_f32s(f32::NEG_INFINITY); COMPARED];
+            several.fill(simd.splat_u32s(0));
+            for (f, feature) in self.features.chunks_exact(self.stride).enumerate() {
+                let number = simd.splat_u32s(f as u32);
+                let values = &feature[start + first * step..][..several.len() * step];
+                let values = S::as_simd_f32s(values).0.iter();
+                for ((winner, best), &value) in several.iter_mut().zip(&mut best).zip(values) {
+                    let better = simd.less_than_f32s(*best, value);
+                    *winner = simd.select_u32s(better, number, *winner);
+                    *best = simd.select_f32s(better, value, *best);
+                }
+            }
+            first += several.len();
+            winners = rest;
+        }
     }
 }
 

@@ -41,6 +41,32 @@ impl Gradient {
         self.touched[row] = true;
     }
 
+    /// Rows that count only where they were touched.
+    pub fn n_rows(&self) -> usize {
+        self.touched.len()
+    }
+
+    /// Whether a row was written.
+    pub(super) fn is_touched(&self, row: usize) -> bool {
+        self.touched[row]
+    }
+
+    /// All numbers in order: stretches of at most `most` that always count, and row by row those that
+    /// may not, with the number of the row.
+    pub(super) fn stretches(
+        &self,
+        most: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Option<usize>)> + use<> {
+        let (Range { start, end }, width) = (self.rows.clone(), self.width);
+        let parts = move |range: Range<usize>| {
+            let last = range.end;
+            range.step_by(most).map(move |start| (start..last.min(start + most), None))
+        };
+        let rows = (start..end).step_by(width).enumerate();
+        let rows = rows.map(move |(row, start)| (start..start + width, Some(row)));
+        parts(0..start).chain(rows).chain(parts(end..self.values.len()))
+    }
+
     /// Sets everything to zero.
     pub fn clear(&mut self) {
         for (row, touched) in self.touched.iter_mut().enumerate() {
@@ -66,7 +92,7 @@ impl Gradient {
     }
 
     /// The longest run of numbers from `start` on that are all written or all zero.
-    pub(super) fn run(&self, start: usize) -> Option<(Range<usize>, bool)> {
+    fn run(&self, start: usize) -> Option<(Range<usize>, bool)> {
         let Range { start: first, end: last } = self.rows;
         if start >= self.values.len() {
             return None;

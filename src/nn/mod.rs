@@ -9,6 +9,8 @@ mod parameters;
 mod product;
 mod selected;
 mod simd;
+mod sweep;
+mod transpose;
 
 pub use adam::{Adam, AdamOptions};
 pub use columns::Columns;
@@ -18,4 +20,5 @@ pub use mlp::{Mlp, MlpWorkspace};
 pub use parameters::{Layout, Span, Tensor};
 pub use product::{Matrix, Start, product};
 pub use selected::{Selection, selected_backward, selected_values};
-pub use simd::vectorised;
+pub use simd::{fetch_ahead, vectorised};
+pub use sweep::{Follower, follow};

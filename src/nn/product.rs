@@ -21,10 +21,11 @@ impl<'a> Matrix<'a> {
         Self::strided(data, n_rows, n_columns, n_columns)
     }
 
-    /// A row-major matrix whose rows start `stride` numbers apart.
+    /// A row-major matrix whose rows start `stride` numbers apart; the last may end with its numbers.
     pub fn strided(data: &'a [f32], n_rows: usize, n_columns: usize, stride: usize) -> Self {
         assert!(n_columns <= stride, "{n_columns} columns in rows of {stride}");
-        assert!(data.len() >= n_rows * stride, "{} < {n_rows}x{stride}", data.len());
+        let len = n_rows.saturating_sub(1) * stride + n_columns;
+        assert!(data.len() >= len, "{} < {n_rows}x{stride}", data.len());
         Self { data, n_rows, n_columns, stride, transposed: false }
     }
 
@@ -166,20 +167,20 @@ impl Product<'_> {
             }
         }
         let (left, n_terms) = (self.left, self.left.n_columns);
-        let right = self.right.data[..n_terms * stride].chunks_exact(stride).enumerate();
+        let right = self.right.data[column..].chunks(stride).take(n_terms).enumerate();
         if left.transposed {
             let data = &left.data[row..];
             for (k, right) in right {
                 let factors = &data[k * left.stride..][..M];
                 let factors = std::array::from_fn(|m| factors[m]);
-                add_products::<S, V, M>(simd, factors, &right[column..][..width], &mut sums);
+                add_products::<S, V, M>(simd, factors, &right[..width], &mut sums);
             }
         } else {
             let rows: [&[f32]; M] =
                 std::array::from_fn(|m| &left.data[(row + m) * left.stride..][..n_terms]);
             for (k, right) in right {
                 let factors = std::array::from_fn(|m| rows[m][k]);
-                add_products::<S, V, M>(simd, factors, &right[column..][..width], &mut sums);
+                add_products::<S, V, M>(simd, factors, &right[..width], &mut sums);
             }
         }
         for (m, sums) in sums.iter().enumerate() {
@@ -216,9 +217,9 @@ impl Product<'_> {
         }
         let left = self.left;
         let (across, down) = if left.transposed { (left.stride, 1) } else { (1, left.stride) };
-        let right = self.right.data[..left.n_columns * stride].chunks_exact(stride);
+        let right = self.right.data[column..].chunks(stride).take(left.n_columns);
         for (k, right) in right.enumerate() {
-            let right = simd.partial_load_f32s(&right[column..][..width]);
+            let right = simd.partial_load_f32s(&right[..width]);
             for (m, sum) in sums.iter_mut().enumerate() {
                 let factor = simd.splat_f32s(left.data[(row + m) * down + k * across]);
                 *sum = simd.mul_add_e_f32s(factor, right, *sum);

@@ -2,6 +2,10 @@
 
 use pulp::{Arch, WithSimd};
 
+/// Numbers that memory delivers together.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 16;
+
 /// Runs `body` with the widest vector unit this machine has; results do not depend on which.
 ///
 /// `body` must be `#[inline(always)]` through and through to be vectorised, and must not sum floats
@@ -21,4 +25,15 @@ pub fn vectorised<Body: FnOnce()>(body: Body) {
         }
     }
     Arch::new().dispatch(Dispatch(body));
+}
+
+/// Asks for numbers before they are needed, where the machine can be asked.
+#[inline]
+pub fn fetch_ahead(numbers: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        for line in numbers.chunks(LINE) {
+            simd.sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast());
+        }
+    }
 }

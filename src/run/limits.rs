@@ -1,6 +1,9 @@
 //! What a configuration asks of the machine, estimated and refused by name before any work is done.
 
-use super::Config;
+use super::{
+    Config,
+    teams::{Part, parts},
+};
 use crate::{
     algorithm::Need,
     environment::Spec,
@@ -60,10 +63,13 @@ fn environment(spec: &Spec) -> f64 {
 
 /// Names the setting that asks for most where everything together is more than allowed.
 fn check_memory(config: &Config, spec: &Spec) -> Result<()> {
-    let n_environments = config.training.environments;
-    let mut needs = config.algorithm()?.memory(&config.options, spec, n_environments)?;
-    let environments = n_environments as f64 * environment(spec);
-    needs.push(Need { key: "environments", bytes: environments });
+    let (algorithm, mut needs) = (config.algorithm()?, Vec::new());
+    for Part { scenario, environments, .. } in parts(config)? {
+        let team = scenario.spec()?;
+        needs.extend(algorithm.memory(&config.options, &team, environments)?);
+        let bytes = environments as f64 * environment(&team);
+        needs.push(Need { key: "environments", bytes });
+    }
     let total: f64 = needs.iter().map(|need| need.bytes).sum();
     let limit = config.training.memory_limit;
     if total <= limit * GIB {

@@ -1,13 +1,13 @@
 //! The composition root: options become trainings, run directories become policies and fronts.
 
 mod config;
-mod curriculum;
 mod legacy;
 pub mod limits;
 mod model;
 mod narrow;
 mod played;
 mod session;
+mod teams;
 
 pub use config::Config;
 pub use legacy::read_front;

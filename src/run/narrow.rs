@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn little_memory_plays_the_same_episodes() {
-        let mut model = Model::open("models/simple_spread_6").unwrap();
-        let scenario = model.scenario().unwrap();
+        let mut model = Model::open("models/simple_spread").unwrap();
+        let scenario = model.scenario().unwrap().with_agents(6).unwrap();
         let wide = episodes(&model, &scenario);
         model.config.training.memory_limit = 0.005;
         let n_together = limits::states_together(&model.config, &scenario.spec().unwrap()).unwrap();
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_team_that_does_not_fit_is_refused_by_name() {
-        let model = Model::open("models/simple_spread_6").unwrap();
+        let model = Model::open("models/simple_spread").unwrap();
         let large = model.scenario().unwrap().with_agents(1000).unwrap();
         let error = model.trained(&large).err().unwrap().to_string();
         assert!(error.starts_with("invalid value for `agents`: 1000 (playing"), "{error}");

@@ -1,23 +1,16 @@
 //! A training tied to its run directory: started, stopped, resumed.
 
-use super::{
-    Config,
-    curriculum::{Stage, stages},
-    limits, vectorise,
-};
+use super::{Config, limits, teams, vectorise};
 use crate::{
     algorithm::Start,
     checkpoint::Checkpoint,
     error::{Error, Result},
     rng::Streams,
     run_dir::{Manifest, RunDir, RunWriter, files},
-    training::Training,
+    training::{Team, Training},
 };
 use serde_json::Value;
-use std::{
-    collections::VecDeque,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Follows a training from outside, and may ask it to stop.
 pub trait Watch {
@@ -41,8 +34,6 @@ pub enum End {
 /// A training tied to its run directory.
 pub struct Session {
     training: Training,
-    /// Trainings still to come, the next one first.
-    stages: VecDeque<Stage>,
     writer: RunWriter,
     /// The resolved configuration.
     pub config: Config,
@@ -54,8 +45,7 @@ impl Session {
         limits::check(&config)?;
         let path = out.map_or_else(|| default_place(root, &config), |path| Ok(path.into()))?;
         RunWriter::refuse_occupied(&path)?;
-        let mut stages = stages(&config, 0)?;
-        let mut training = next_training(&mut stages)?;
+        let mut training = training(&config)?;
         if let Some(path) = &config.start_from {
             let start = RunDir::open(path)?.load_model()?;
             training.learner_mut().load_model(&start)?;
@@ -64,7 +54,7 @@ impl Session {
         let manifest = Manifest::new(&config.task, &config.algorithm, config.seed, card);
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
         writer.save_checkpoint(&mut training.save())?;
-        Ok(Self { training, stages, writer, config })
+        Ok(Self { training, writer, config })
     }
 
     /// Takes a run up at its newest checkpoint.
@@ -74,12 +64,11 @@ impl Session {
         let config = read_config(writer.run())?;
         limits::check(&config)?;
         let checkpoint = writer.run().load_latest()?;
-        let mut stages = stages(&config, checkpoint.step)?;
-        let mut training = next_training(&mut stages)?;
+        let mut training = training(&config)?;
         training.load(&checkpoint)?;
         // The logs are cut back only once the checkpoint is known to fit.
         writer.go_back(&checkpoint)?;
-        Ok(Self { training, stages, writer, config })
+        Ok(Self { training, writer, config })
     }
 
     /// The run as readers see it.
@@ -96,16 +85,11 @@ impl Session {
     pub fn run(&mut self, watch: &mut dyn Watch) -> Result<End> {
         while !self.training.finished() {
             let round = self.training.round()?;
-            if let Some(line) = &round.line {
+            for line in &round.lines {
                 self.writer.append_metrics(line)?;
             }
-            watch.round(self.training.steps(), round.line.as_ref());
+            watch.round(self.training.steps(), round.lines.last());
             let stop = watch.stop();
-            if round.finished && !self.stages.is_empty() {
-                let mut larger = next_training(&mut self.stages)?;
-                larger.follow(&self.training)?;
-                self.training = larger;
-            }
             if round.checkpoint || stop {
                 let mut checkpoint = self.training.save();
                 refuse_diverged(&checkpoint)?;
@@ -141,18 +125,21 @@ pub(super) fn read_config(run: &RunDir) -> Result<Config> {
         .map_err(|message| Error::format(run.file(files::CONFIG), None, message))
 }
 
-/// The training of the first of the stages.
-fn next_training(stages: &mut VecDeque<Stage>) -> Result<Training> {
-    let Some(Stage { config, n_steps }) = stages.pop_front() else {
-        return Err(Error::Refused("there is nothing left to train".into()));
+/// A training at its start.
+fn training(config: &Config) -> Result<Training> {
+    let team = |part: teams::Part| {
+        let environments = vectorise(&part.scenario, part.environments)?;
+        Ok(Team::new(environments, part.plays))
     };
-    let environments = vectorise(&config.scenario()?, config.training.environments)?;
+    let teams = teams::parts(config)?.into_iter().map(team).collect::<Result<Vec<_>>>()?;
+    let views: Vec<_> = teams.iter().map(|team| team.environments.view()).collect();
     let start = Start {
-        view: environments.view(),
-        n_environments: environments.len(),
-        total_steps: n_steps,
+        teams: &views,
+        n_environments: config.training.environments,
+        total_steps: config.training.total_steps,
         streams: Streams::new(config.seed),
     };
     let learner = config.algorithm()?.learner(&config.options, start)?;
-    Ok(Training::new(&config.training, environments, learner, config.seed))
+    drop(views);
+    Ok(Training::of_teams(&config.training, teams, learner, config.seed))
 }

@@ -28,6 +28,8 @@ pub const FRONT_CSV: &str = "front.csv";
 pub const FRONT_SVG: &str = "front.svg";
 /// The same as a picture.
 pub const FRONT_PNG: &str = "front.png";
+/// The folder of the fronts of the smaller teams that learned together with the run's own.
+pub const TEAMS: &str = "teams";
 /// The multiplier that keeps a limit, with its evidence.
 pub const CHOICE: &str = "choice.json";
 /// Where the errors of the trained model come from.

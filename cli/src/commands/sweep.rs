@@ -103,7 +103,26 @@ pub(crate) fn sweep_and_save(path: &Path, beside_paper: bool, quiet: bool) -> an
     }
     let front = model.sweep(&scenario, options, &mut |_| {})?;
     report::save_front_in(path, &front, beside_paper)?;
-    print(&text(&front, Some(path), beside_paper))
+    print(&text(&front, Some(path), beside_paper))?;
+    sweep_other_teams(&model, path, quiet)
+}
+
+/// Sweeps the smaller teams that learned together with a run's own: each front goes into a folder of
+/// its own, and a table tells what every team reaches.
+fn sweep_other_teams(model: &Model, path: &Path, quiet: bool) -> anyhow::Result<()> {
+    let (scenario, config) = (model.scenario()?, &model.config);
+    let own = scenario.n_agents()?;
+    let mut fronts = Vec::new();
+    for &agents in config.training.teams.iter().filter(|&&agents| agents != own) {
+        if !quiet {
+            remark(&format!("sweeping teams of {agents}"));
+        }
+        let team = scenario.with_agents(agents)?;
+        let front = model.sweep(&team, &config.evaluation, &mut |_| {})?;
+        report::save_front_in(&path.join(files::TEAMS).join(agents.to_string()), &front, false)?;
+        fronts.push(front);
+    }
+    if fronts.is_empty() { Ok(()) } else { print(&table::teams_table(&fronts)) }
 }
 
 fn text(front: &Front, place: Option<&Path>, beside_paper: bool) -> String {

@@ -26,6 +26,7 @@ const TRAIN_EXAMPLES: &str = "\
 Examples:
   cgcmarl train                                  a small team, about three minutes
   cgcmarl train agents=6 seed=7 total_steps=200000 gamma=0.9 batch_size=128
+  cgcmarl train agents=2..6                      one network for teams of two to six
   cgcmarl train task=NAME                        another task; `cgcmarl tasks` lists them
   cgcmarl train preset=paper                     the paper's hyperparameters to the letter
   cgcmarl train agents=10 start_from=RUN         on from the network of another team
@@ -102,12 +103,13 @@ fn finish(mut session: Session, beside_paper: bool, quiet: bool) -> anyhow::Resu
     let path = session.run_dir().path().to_path_buf();
     let spec = session.config.scenario()?.spec()?;
     let mut watcher = Watcher::new(&session, &spec, quiet)?;
-    watcher.progress.say(&format!(
-        "training {} agents for {} steps in {}",
-        spec.n_agents(),
-        session.config.training.total_steps,
-        path.display()
-    ));
+    let training = &session.config.training;
+    let team = match training.teams.as_slice() {
+        [] => format!("{} agents", spec.n_agents()),
+        teams => format!("teams of {teams:?} agents"),
+    };
+    let steps = training.total_steps;
+    watcher.progress.say(&format!("training {team} for {steps} steps in {}", path.display()));
     let end = session.run(&mut watcher);
     watcher.progress.finish(&watcher.status);
     let end = end.with_context(|| format!("{}", path.display()))?;

@@ -38,6 +38,31 @@ pub(crate) fn front_table(front: &Front) -> String {
     text
 }
 
+/// What each of several teams reaches at the middle one of the multipliers it was swept over.
+pub(crate) fn teams_table(fronts: &[Front]) -> String {
+    let row = |front: &Front| -> Option<Vec<String>> {
+        let point = front.points.get(front.points.len() / 2)?;
+        let axes = front.measures.axis_metrics().filter_map(|metric| {
+            let estimate = shown(metric, point.score.metrics.get(&metric.name)?);
+            let digits = column_digits(metric, [estimate.mean]);
+            Some(format!("{:.digits$} ±{:.digits$}", estimate.mean, estimate.half_width()))
+        });
+        let start = std::iter::once(front.n_agents.to_string());
+        Some(start.chain(multiplier_cells(&point.score, &front.measures)).chain(axes).collect())
+    };
+    let head = |front: &Front| -> Vec<String> {
+        let names = front.measures.axis_metrics().map(title);
+        let start = std::iter::once("agents".to_owned());
+        start.chain(multiplier_heads(&front.measures)).chain(names).collect()
+    };
+    let rows: Vec<_> =
+        fronts.iter().take(1).map(head).chain(fronts.iter().filter_map(row)).collect();
+    format!(
+        "The teams that learned with it; their fronts are in the folder `teams`\n\n{}",
+        aligned(&rows)
+    )
+}
+
 /// A hypervolume with about four digits that count.
 pub(crate) fn volume(volume: f64) -> String {
     if volume >= 0.001 || volume == 0.0 { format!("{volume:.4}") } else { format!("{volume:.3e}") }

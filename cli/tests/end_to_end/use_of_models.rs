@@ -29,9 +29,25 @@ fn a_model_plays_in_other_teams_and_layouts() {
 }
 
 #[test]
+fn teams_of_several_sizes_learn_together_and_each_has_its_front() {
+    let place = Place::new();
+    let answer = place.succeed(&tiny("any", &["agents=2,3,5", "total_steps=800"]));
+    assert!(answer.text.contains("The teams that learned with it"), "{}", answer.text);
+    for agents in [2, 3] {
+        let front = place.read(&format!("any/teams/{agents}/front.json"));
+        let front: Value = serde_json::from_slice(&front).unwrap();
+        assert_eq!(front["agents"], agents);
+    }
+    let words = ["evaluate", "any", "--agents", "4", "--multiplier", "1", "--episodes", "5"];
+    assert!(place.succeed(&words).text.contains("5 episodes"));
+    let remarks = place.fail(&tiny("none", &["agents=5..2"]));
+    assert!(remarks.contains("`agents`: 5..2 (must be a team size, a range such as"), "{remarks}");
+}
+
+#[test]
 fn a_team_that_does_not_fit_the_memory_is_refused_and_a_large_one_plays_a_few_at_a_time() {
     let place = Place::new();
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/simple_spread_10");
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/simple_spread");
     let model = model.to_str().unwrap();
     for verb in ["evaluate", "sweep", "render"] {
         let remarks = place.fail(&[verb, model, "--agents", "1000"]);

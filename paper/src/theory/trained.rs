@@ -7,7 +7,7 @@ use super::{
 use cgcmarl::{
     algorithm::cg_cmarl::{CgCmarlPolicy, TwoHeadWorkspace, bootstrap, summed_error},
     coordination::{Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions},
-    environment::{Batch, Ending, Policy, View},
+    environment::{Batch, Ending, Policy, Pose, View},
     episode::{Controller, Transition, VectorEnvironment},
     evaluation::evaluation_streams,
     graph::{CoordinationGraph, JointAction},
@@ -149,11 +149,17 @@ fn team_values(
     let mut graph = CoordinationGraph::default();
     view.graph(state, &mut graph);
     let n_rows = graph.n_regions();
+    let poses: Vec<Pose> =
+        graph.regions().map(|members| Pose::of(view, state, members, (0, false))).collect();
     let mut rows = vec![0.0; n_rows * stride];
-    view.region_rows(state, &graph, &[], &mut rows, stride);
+    view.region_rows(state, &graph, &poses, &mut rows, stride);
     rows.chunks_exact_mut(stride)
         .for_each(|row| network.write_multipliers(row, policy.multipliers()));
-    let actions: Vec<usize> = graph.regions().flatten().map(|&agent| action[agent]).collect();
+    let regions = graph.regions().zip(&poses);
+    let posed = |(members, pose): (&[usize], &Pose)| -> Vec<usize> {
+        members.iter().map(|&agent| view.transform_action(pose.symmetry, action[agent])).collect()
+    };
+    let actions: Vec<usize> = regions.flat_map(posed).collect();
     let mut values = vec![0.0; n_rows * network.n_heads()];
     let mut workspace = TwoHeadWorkspace::default();
     network.values(context.parameters, &rows, n_rows, &actions, &mut values, &mut workspace);

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     algorithm::{action_masks::ActionMasks, state_tables::StateTables},
     coordination::{Coordination, Coordinator, FactorTables},
-    environment::View,
+    environment::{Pose, View},
     graph::{CoordinationGraph, JointAction},
     rng::Rng,
 };
@@ -53,8 +53,8 @@ struct StateRows {
     n_rows: usize,
     /// Where the rows of each state begin.
     starts: Vec<usize>,
-    transformed: Vec<f32>,
-    reversed: Vec<bool>,
+    /// How each row sees its region.
+    poses: Vec<Pose>,
 }
 
 impl Actor {
@@ -122,12 +122,13 @@ impl Actor {
 
     /// Fills the tables of one of the states evaluated last.
     fn fill_tables(&mut self, context: ActingContext<'_>, index: usize, state: &[f32]) {
-        let head = context.network.head();
+        let (network, n_terms) = (context.network, context.network.head().n_terms());
         self.problem.follow(context.view, state);
         let n_rows = self.region_views.len() * self.problem.graph.n_regions();
-        let first = self.rows.starts[index] * head.n_terms();
-        let terms = &self.network.last_terms()[first..][..n_rows * head.n_terms()];
-        self.region_views.fill_tables(head, terms, &mut self.problem);
+        let first = self.rows.starts[index];
+        let poses = &self.rows.poses[first..][..n_rows];
+        let terms = &self.network.last_terms()[first * n_terms..][..n_rows * n_terms];
+        self.region_views.fill_tables(network, poses, terms, &mut self.problem);
         self.problem.forbid_only(&self.masks, index);
     }
 }
@@ -136,6 +137,7 @@ impl StateRows {
     fn clear(&mut self) {
         self.multipliers.clear();
         self.starts.clear();
+        self.poses.clear();
         self.n_rows = 0;
     }
 
@@ -153,19 +155,15 @@ impl StateRows {
         let first = self.n_rows;
         self.starts.push(first);
         self.n_rows += views.len() * n_regions;
-        self.reversed.resize(n_regions, true);
         let end = self.n_rows * stride;
         if self.inputs.len() < end {
             self.inputs.resize(end, 0.0);
         }
         let rows = &mut self.inputs[first * stride..end];
         for (index, rows) in rows.chunks_exact_mut((n_regions * stride).max(1)).enumerate() {
-            let (symmetry, reversed) = views.describe(index);
-            self.transformed.clear();
-            self.transformed.extend_from_slice(state);
-            view.transform_state(symmetry, &mut self.transformed);
-            let reversed = if reversed { &self.reversed[..] } else { &[] };
-            view.region_rows(&self.transformed, graph, reversed, rows, stride);
+            let start = self.poses.len();
+            views.push_poses(index, view, state, graph, &mut self.poses);
+            view.region_rows(state, graph, &self.poses[start..], rows, stride);
         }
         network.write_multipliers(rows, multipliers);
         for _ in first..self.n_rows {
@@ -192,7 +190,7 @@ mod tests {
         let environment = SimpleSpread::new(&SimpleSpreadOptions::default()).unwrap();
         let view = environment.view();
         let mut rng = Streams::new(3).rng(Purpose::Problem, 0);
-        let network = TwoHead::new(&NetworkOptions::default(), view.spec()).unwrap();
+        let network = TwoHead::for_view(&NetworkOptions::default(), view).unwrap();
         let parameters = network.layout().initialise(&mut rng);
         let mut state: Vec<f32> =
             (0..view.spec().state_width).map(|_| rng.normal() as f32).collect();
@@ -216,7 +214,7 @@ mod tests {
 
     #[test]
     fn averaged_over_all_symmetries_a_decision_follows_the_state() {
-        let whole = Averaging { orders: true, symmetries: 8 };
+        let whole = Averaging { orders: true, frames: 8 };
         let straight = tables(whole, 0);
         for symmetry in 1..8 {
             assert!(largest_difference(&straight, &tables(whole, symmetry)) < 1e-5, "{symmetry}");
@@ -229,7 +227,7 @@ mod tests {
     #[test]
     fn an_average_over_two_symmetries_is_the_mean_of_both_tables() {
         let of = |symmetry| tables(Averaging::NONE, symmetry);
-        let two = tables(Averaging { orders: false, symmetries: 2 }, 0);
+        let two = tables(Averaging { orders: false, frames: 2 }, 0);
         let mean: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| 0.5 * (a + b)).collect();
         assert!(largest_difference(&two, &mean) < 1e-5);
     }

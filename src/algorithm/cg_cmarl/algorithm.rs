@@ -27,6 +27,7 @@ impl Algorithm for CgCmarlAlgorithm {
         let mut recipe = toml! {
             [cg_cmarl.coordination]
             solver = "max_sum"
+            msg_iterations = 5
             tolerance = 1e-3
             [cg_cmarl.network]
             head = "free"
@@ -62,9 +63,7 @@ impl Algorithm for CgCmarlAlgorithm {
         Ok(Box::new(CgCmarlModel::load(options, view, weights)?))
     }
 
-    fn continued(&self, options: &CgCmarlOptions, steps: u64) -> Option<CgCmarlOptions> {
-        let exploration = options.exploration.after(steps);
-        let random_actions = options.random_actions.after(steps);
-        Some(CgCmarlOptions { exploration, random_actions, ..options.clone() })
+    fn fits_any_team(&self) -> bool {
+        true
     }
 }

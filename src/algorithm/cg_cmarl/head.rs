@@ -7,7 +7,6 @@
 
 use crate::nn::{Selection, vectorised};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Which outputs a head has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,37 +107,44 @@ impl Head {
         }
     }
 
-    /// Writes the mean of the terms of a pair and of the same pair seen in reverse order.
-    pub fn average_orders(&self, terms: &[f32], reversed: &[f32], mean: &mut [f32]) {
-        assert_eq!(self.region_size, 2, "only pairs have a reverse order");
-        let n = self.n_actions;
-        if self.kind == HeadKind::Free {
-            for (entry, (mean, term)) in mean.iter_mut().zip(terms).enumerate() {
-                *mean = 0.5 * (term + reversed[entry % n * n + entry / n]);
+    /// For each output of a tied head, the output that means the same where every action `a` is called
+    /// `action(a)` and, of a pair, the members have changed places; none where an action's new name
+    /// does not turn or mirror the grid.
+    pub(super) fn posed_outputs(
+        &self,
+        action: impl Fn(usize) -> usize,
+        reversed: bool,
+    ) -> Option<Vec<u32>> {
+        let mut outputs = vec![u32::MAX; self.n_terms()];
+        let mut put = |output: usize, posed: usize| {
+            let known = std::mem::replace(&mut outputs[output], posed as u32);
+            known == u32::MAX || known == posed as u32
+        };
+        let (n, g, size) = (self.n_actions, self.grid, self.region_size);
+        let reversed = reversed && size == 2;
+        // Whether actions in one column of the grid end up in one line of it.
+        let exchanged = g > 1 && action(0) / g != action(1) / g;
+        let mut agrees = put(0, 0);
+        for slot in 0..size {
+            let start = self.member_start(slot);
+            let posed = self.member_start(if reversed { 1 - slot } else { slot });
+            for a in 0..n {
+                let (x, y) = (action(a) / g, action(a) % g);
+                let (x, y) = if exchanged { (g + y, x) } else { (x, g + y) };
+                agrees &= put(start + a, posed + action(a));
+                agrees &= put(start + n + a / g, posed + n + x);
+                agrees &= put(start + n + g + a % g, posed + n + y);
             }
-            return;
         }
-        let [first, second, pair] = self.pair_spans();
-        mean[0] = 0.5 * (terms[0] + reversed[0]);
-        average(&mut mean[first.clone()], &terms[first.clone()], reversed[second.clone()].iter());
-        average(&mut mean[second.clone()], &terms[second], reversed[first].iter());
-        average(&mut mean[pair.clone()], &terms[pair.clone()], reversed[pair].iter().rev());
-    }
-
-    /// Makes the terms of a pair those of the same pair in reverse order.
-    pub fn reverse(&self, terms: &mut [f32]) {
-        assert_eq!(self.region_size, 2, "only pairs have a reverse order");
-        let n = self.n_actions;
-        if self.kind == HeadKind::Free {
-            for (a, b) in (0..n).flat_map(|a| (0..a).map(move |b| (a, b))) {
-                terms.swap(a * n + b, b * n + a);
+        for (i, k) in (0..size).flat_map(|i| (i + 1..size).map(move |k| (i, k))) {
+            for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+                let (x, y) = (action(a), action(b));
+                let posed = if reversed { self.offset(y, x) } else { self.offset(x, y) };
+                let start = self.pair_start(i, k);
+                agrees &= put(start + self.offset(a, b), start + posed);
             }
-            return;
         }
-        let [first, second, pair] = self.pair_spans();
-        let (one, other) = terms.split_at_mut(second.start);
-        one[first].swap_with_slice(&mut other[..second.len()]);
-        terms[pair].reverse();
+        agrees.then_some(outputs)
     }
 
     /// Whether each output is an entry of the table.
@@ -170,12 +176,6 @@ impl Head {
     pub(super) fn pair_start(&self, first: usize, second: usize) -> usize {
         let before = first * (2 * self.region_size - first - 1) / 2;
         self.member_start(self.region_size) + (before + second - first - 1) * self.n_offsets()
-    }
-
-    /// Where the terms of the first member of a pair, of the second, and of both together lie.
-    fn pair_spans(&self) -> [Range<usize>; 3] {
-        let [first, second, pair] = [0, 1, 2].map(|slot| self.member_start(slot));
-        [first..second, second..pair, pair..pair + self.n_offsets()]
     }
 
     fn select_tied(&self, actions: &[usize], terms: &mut [usize]) {
@@ -219,12 +219,6 @@ pub(super) fn write_actions(mut entry: usize, n_actions: usize, actions: &mut [u
     }
 }
 
-fn average<'a>(mean: &mut [f32], terms: &[f32], others: impl Iterator<Item = &'a f32>) {
-    for ((mean, term), other) in mean.iter_mut().zip(terms).zip(others) {
-        *mean = 0.5 * (term + other);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,33 +243,6 @@ mod tests {
         head.expand(2, &terms, &mut table);
         let expected = table_by_selection(&head, &terms);
         assert!(table.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5));
-    }
-
-    #[test]
-    fn reversing_mirrors_the_table_and_averaging_blends_both() {
-        for kind in [HeadKind::Free, HeadKind::Tied] {
-            let head = Head::new(kind, 9, Some(3), 2).unwrap();
-            let terms: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.37).sin()).collect();
-            let reversed: Vec<f32> = (0..head.n_terms()).map(|i| (i as f32 * 0.9).cos()).collect();
-            let expand = |terms: &[f32]| {
-                let mut table = vec![0.0; 81];
-                head.expand(2, terms, &mut table);
-                table
-            };
-            let mut backwards = terms.clone();
-            head.reverse(&mut backwards);
-            let (table, mirrored) = (expand(&terms), expand(&backwards));
-            for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
-                assert!((table[a * 9 + b] - mirrored[b * 9 + a]).abs() < 1e-5, "{kind:?} {a} {b}");
-            }
-            let mut averaged = terms.clone();
-            head.average_orders(&terms, &reversed, &mut averaged);
-            let (table, forth, back) = (expand(&averaged), expand(&terms), expand(&reversed));
-            for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
-                let expected = 0.5 * (forth[a * 9 + b] + back[b * 9 + a]);
-                assert!((table[a * 9 + b] - expected).abs() < 1e-5, "{kind:?} {a} {b}");
-            }
-        }
     }
 
     #[test]

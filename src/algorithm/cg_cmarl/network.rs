@@ -3,15 +3,16 @@
 //! h = trunk(row), Q_j(a) = Σ_{terms t of a} (w_{j,t} · h + b_{j,t}); j = 0 is the task.
 
 use super::{
+    augmented::FoldedHeads,
     head::{ABSENT, Head, HeadKind},
-    targets::augment,
+    posed_terms::PosedTerms,
 };
 use crate::{
-    environment::Spec,
+    environment::{Spec, View},
     error::{Error, Result},
     nn::{
         Columns, Gradient, Layout, Linear, Mlp, MlpWorkspace, Selection, selected_backward,
-        selected_values, vectorised,
+        selected_values,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -38,20 +39,22 @@ impl Default for NetworkOptions {
 #[derive(Clone, Debug)]
 pub struct TwoHead {
     layout: Layout,
-    trunk: Mlp,
-    heads: Linear,
-    head: Head,
-    n_heads: usize,
+    pub(super) trunk: Mlp,
+    pub(super) heads: Linear,
+    pub(super) head: Head,
+    posed: PosedTerms,
+    pub(super) n_heads: usize,
     n_multipliers: usize,
 }
 
 /// Buffers of one batch.
 #[derive(Clone, Debug, Default)]
 pub struct TwoHeadWorkspace {
-    trunk: MlpWorkspace,
-    terms: Columns,
-    rows: Vec<f32>,
-    multipliers: Vec<f32>,
+    pub(super) trunk: MlpWorkspace,
+    pub(super) terms: Columns,
+    pub(super) rows: Vec<f32>,
+    pub(super) column: Vec<f32>,
+    pub(super) folded: FoldedHeads,
     features: Vec<f32>,
     d_features: Vec<f32>,
     selected: Vec<usize>,
@@ -65,7 +68,14 @@ impl TwoHeadWorkspace {
 }
 
 impl TwoHead {
-    /// The network for an environment's regions.
+    /// The network for what regions see of an environment, in any pose.
+    pub fn for_view(options: &NetworkOptions, view: &dyn View) -> Result<Self> {
+        let mut network = Self::new(options, view.spec())?;
+        network.posed = PosedTerms::new(&network.head, view)?;
+        Ok(network)
+    }
+
+    /// The network for regions of a world without symmetries.
     pub fn new(options: &NetworkOptions, spec: &Spec) -> Result<Self> {
         let n_constraints = spec.n_constraints();
         let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
@@ -91,7 +101,8 @@ impl TwoHead {
         let trunk = Mlp::new(&mut layout, "trunk", &widths, true);
         let n_heads = 1 + n_constraints;
         let heads = Linear::new(&mut layout, "heads", trunk.n_outputs(), n_heads * head.n_terms());
-        Ok(Self { layout, trunk, heads, head, n_heads, n_multipliers })
+        let posed = PosedTerms::plain(&head);
+        Ok(Self { layout, trunk, heads, head, posed, n_heads, n_multipliers })
     }
 
     /// Names and places of the parameters.
@@ -114,6 +125,11 @@ impl TwoHead {
         &self.head
     }
 
+    /// What the outputs for a region in some pose mean.
+    pub(super) fn posed(&self) -> &PosedTerms {
+        &self.posed
+    }
+
     /// Multipliers at the end of an input row.
     pub fn n_multipliers(&self) -> usize {
         self.n_multipliers
@@ -131,73 +147,6 @@ impl TwoHead {
             let entry = 0.3 * (20.0 * multiplier).ln_1p();
             let column = stride - self.n_multipliers + j;
             rows.chunks_exact_mut(stride).for_each(|row| row[column] = entry);
-        }
-    }
-
-    /// Terms of Q_aug = Q_prim + Σ_j λ_j Q_cost,j (Eq. augmented-q), one row of `n_terms` numbers
-    /// per input row. `multipliers` holds one number per row and constraint; none for Q_prim alone.
-    pub fn terms<'w>(
-        &self,
-        parameters: &[f32],
-        rows: &[f32],
-        n_rows: usize,
-        multipliers: &[f32],
-        workspace: &'w mut TwoHeadWorkspace,
-    ) -> &'w mut [f32] {
-        self.augmented(parameters, rows, n_rows, multipliers, workspace);
-        workspace.terms.truncate(self.head.n_terms());
-        workspace.terms.write_rows(&mut workspace.rows)
-    }
-
-    /// The entry of the largest Q_aug in each row's table, lowest index first among equals, without
-    /// writing the tables: for free heads and regions of full size. Other arguments as for
-    /// [`Self::terms`].
-    pub fn greedy(
-        &self,
-        parameters: &[f32],
-        rows: &[f32],
-        n_rows: usize,
-        multipliers: &[f32],
-        found: impl FnMut(usize),
-        workspace: &mut TwoHeadWorkspace,
-    ) {
-        assert!(self.head.is_free(), "the terms of a tied head are no table");
-        self.augmented(parameters, rows, n_rows, multipliers, workspace);
-        workspace.terms.argmax(self.head.n_terms(), found);
-    }
-
-    /// Leaves the terms of Q_aug in the workspace, those of the cost heads behind them.
-    fn augmented(
-        &self,
-        parameters: &[f32],
-        rows: &[f32],
-        n_rows: usize,
-        multipliers: &[f32],
-        workspace: &mut TwoHeadWorkspace,
-    ) {
-        let (n_terms, n_costs) = (self.head.n_terms(), self.n_heads - 1);
-        let plain = multipliers.iter().all(|multiplier| *multiplier == 0.0);
-        let n_outputs = if plain { n_terms } else { self.heads.n_outputs };
-        let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
-        let TwoHeadWorkspace { terms, multipliers: column, .. } = workspace;
-        self.heads.forward(parameters, features, n_outputs, false, terms);
-        if plain {
-            return;
-        }
-        assert_eq!(multipliers.len(), n_rows * n_costs, "one multiplier per row and constraint");
-        let stride = terms.stride();
-        let (primary, costs) = terms.data_mut().split_at_mut(n_terms * stride);
-        for (j, cost) in costs.chunks_exact(n_terms * stride).enumerate() {
-            column.clear();
-            column.extend(multipliers.iter().skip(j).step_by(n_costs));
-            column.resize(stride, 0.0);
-            vectorised(
-                #[inline(always)]
-                || {
-                    let terms = primary.chunks_exact_mut(stride).zip(cost.chunks_exact(stride));
-                    terms.for_each(|(primary, cost)| augment(primary, cost, &*column));
-                },
-            );
         }
     }
 
@@ -276,7 +225,7 @@ pub(super) fn present(actions: &[usize]) -> &[usize] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{
         argmax::argmax,
@@ -285,7 +234,7 @@ mod tests {
         rng::{Purpose, Streams},
     };
 
-    fn spec() -> Spec {
+    pub(in crate::algorithm::cg_cmarl) fn spec() -> Spec {
         let mut rng = Streams::new(0).rng(Purpose::Problem, 0);
         let game = MatrixGame::random(CoordinationGraph::complete(3), 9, 2, 1, &mut rng).unwrap();
         Spec { action_grid: Some(3), region_width: 4, ..game.view().spec().clone() }

@@ -36,7 +36,7 @@ pub struct LearningOptions {
     pub lr_final_share: f32,
     /// Region rows per update.
     pub batch_size: usize,
-    /// Region rows held in memory.
+    /// Region rows held in memory, for each team.
     pub buffer_size: usize,
     /// Environment steps before the first update.
     pub learning_starts: u64,
@@ -52,13 +52,16 @@ pub struct LearningOptions {
     pub error: ErrorKind,
     /// A summed error is divided by this power of the number of regions.
     pub error_power: f32,
+    /// Weight of a region's own error beside the summed one.
+    pub own_error: f32,
     /// Weight of the cost heads' errors.
     pub cost_weight: f32,
     /// Errors beyond this count linearly; zero for squares throughout.
     pub huber: f32,
     /// Whether a pair is learned from in either order of its members, drawn anew each time.
     pub random_order: bool,
-    /// Whether a transition is learned from under a symmetry of the task, drawn anew each time.
+    /// Whether a transition is learned from in any frame of its regions, drawn anew each time; without
+    /// frames chosen by the regions, under any symmetry of the task.
     pub symmetries: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
     pub average_rate: f32,
@@ -81,6 +84,7 @@ impl Default for LearningOptions {
             next_action: NextAction::Coupled,
             error: ErrorKind::Summed,
             error_power: 0.5,
+            own_error: 0.0,
             cost_weight: 1.0,
             huber: 0.0,
             random_order: true,
@@ -105,6 +109,7 @@ impl LearningOptions {
         positive("polyak_tau", self.polyak_tau, 1.0)?;
         positive("average_rate", self.average_rate, 1.0)?;
         within("error_power", self.error_power, 0.0..=4.0)?;
+        within("own_error", self.own_error, 0.0..=1e6)?;
         within("cost_weight", self.cost_weight, 0.0..=1e6)?;
         within("huber", self.huber, 0.0..=1e30)?;
         self.adam.check()
@@ -131,15 +136,15 @@ pub struct CgCmarlOptions {
     pub acting: SolverOptions,
     /// Whether the trained policy averages a pair's table over both orders of its members.
     pub average_orders: bool,
-    /// Over how many symmetries of the task the trained policy averages a region's table; 1 is
-    /// fastest, 8 is all that a square has.
+    /// Over how many frames of a region the trained policy averages its table, at most; without a
+    /// frame chosen by the region those are the symmetries of the task.
     pub average_symmetries: usize,
 }
 
 impl CgCmarlOptions {
     /// Over what the trained policy averages.
     pub(super) fn averaging(&self) -> Averaging {
-        Averaging { orders: self.average_orders, symmetries: self.average_symmetries }
+        Averaging { orders: self.average_orders, frames: self.average_symmetries }
     }
 }
 
@@ -165,6 +170,7 @@ pub(super) fn rule(learning: &LearningOptions) -> TdRule {
         next_action: learning.next_action,
         error: learning.error,
         error_power: learning.error_power,
+        own_error: learning.own_error,
         cost_weight: learning.cost_weight,
         huber: if learning.huber > 0.0 { learning.huber } else { f32::INFINITY },
     }

@@ -50,7 +50,7 @@ impl CgCmarlModel {
         view: &dyn View,
         weights: &Checkpoint<'_>,
     ) -> Result<Self> {
-        let network = TwoHead::new(&options.network, view.spec())?;
+        let network = TwoHead::for_view(&options.network, view)?;
         let mut parameters = vec![0.0; network.layout().len()];
         load_weights(network.layout(), "averaged", weights, &mut parameters)?;
         Ok(Self::new(options, view.spec(), Arc::new(network), Arc::new(parameters)))
@@ -158,7 +158,7 @@ pub(super) fn choose_in_shards(
     actions: &mut [JointAction],
 ) {
     let spec = batch.view.spec();
-    let share = states_per_shard(spec.max_regions * averaging.symmetries);
+    let share = states_per_shard(spec.max_regions * averaging.frames);
     while actors.len() < actions.len().div_ceil(share) {
         actors.push(Actor::new(batch.view, coordinator(), averaging));
     }

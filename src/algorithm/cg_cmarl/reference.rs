@@ -1,11 +1,12 @@
 //! Updates of the default learning rule agree with PyTorch: tied heads that see the multiplier,
 //! coupled targets, summed error, pairs in either order.
 
-use super::*;
+use super::{options::rule, *};
 use crate::{
     algorithm::reference::{Blocks, Rule, Weights, assert_moved, assert_near, flat, part},
     coordination::{Solver, SolverOptions},
-    nn::AdamOptions,
+    nn::{Adam, AdamOptions},
+    replay::{Replay, Row, RowShape},
 };
 use serde::Deserialize;
 
@@ -71,7 +72,7 @@ fn default_updates_agree_with_pytorch() {
     let Rule { lr, tau, gamma, .. } = part("rule");
     let view = Blocks::new(N_AGENTS, 2, 9, 1);
     let options = NetworkOptions { hidden: vec![8], ..NetworkOptions::default() };
-    let network = TwoHead::new(&options, view.spec()).unwrap();
+    let network = TwoHead::for_view(&options, &view).unwrap();
     let initial = flat(network.layout(), &initial);
     let (mut ours, mut ours_target) = (initial.clone(), initial.clone());
     let mut adam = Adam::new(AdamOptions::default(), ours.len());

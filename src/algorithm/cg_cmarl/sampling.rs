@@ -17,8 +17,8 @@ pub struct Sample {
     pub region: Option<usize>,
     /// Bit `r % 64` tells whether region r is seen with its members in reverse order.
     pub reversed: u64,
-    /// The symmetry under which the transition is seen.
-    pub symmetry: usize,
+    /// The frame in which every region is seen.
+    pub frame: usize,
     /// The multipliers the transition is relabelled with.
     pub multipliers: Vec<f32>,
 }
@@ -27,11 +27,15 @@ impl Sample {
     /// Nothing drawn yet, for this many constraints.
     pub fn new(n_constraints: usize) -> Self {
         let multipliers = vec![0.0; n_constraints];
-        Self { row: 0, region: None, reversed: 0, symmetry: 0, multipliers }
+        Self { row: 0, region: None, reversed: 0, frame: 0, multipliers }
     }
 
-    /// Whether a region is seen with its members in reverse order.
-    pub(super) fn is_reversed(&self, region: usize) -> bool {
+    /// The frame in which a region is seen, and whether its members are in reverse order.
+    pub(super) fn seen(&self, region: usize) -> (usize, bool) {
+        (self.frame, self.is_reversed(region))
+    }
+
+    fn is_reversed(&self, region: usize) -> bool {
         self.reversed >> (region % 64) & 1 == 1
     }
 }
@@ -39,6 +43,7 @@ impl Sample {
 /// Draws samples until their regions fill a batch.
 pub(super) struct Sampler {
     options: CgCmarlOptions,
+    batch_size: usize,
     /// Whether a sample is a whole state, with all its regions.
     pub(super) whole_states: bool,
     graph: CoordinationGraph,
@@ -47,12 +52,13 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for a team of so many agents.
-    pub(super) fn new(options: &CgCmarlOptions, n_agents: usize) -> Self {
+    /// A sampler of so many region rows for a team of so many agents.
+    pub(super) fn new(options: &CgCmarlOptions, batch_size: usize, n_agents: usize) -> Self {
         let learning = &options.learning;
         Self {
             whole_states: learning.next_action == NextAction::Coupled
                 || learning.error == ErrorKind::Summed,
+            batch_size,
             options: options.clone(),
             graph: CoordinationGraph::empty(n_agents),
             samples: Vec::new(),
@@ -63,11 +69,11 @@ impl Sampler {
     pub(super) fn draw(&mut self, view: &dyn View, replay: &Replay, rng: &mut Rng) -> usize {
         let spec = view.spec();
         let learning = &self.options.learning;
-        let n_symmetries = if learning.symmetries { view.n_symmetries() } else { 1 };
+        let n_frames = if learning.symmetries { view.n_frames() } else { 1 };
         let any_order = learning.random_order && spec.region_size == 2 && self.whole_states;
         let (mut n_samples, mut n_regions) = (0, 0);
         // A state without regions counts as one sample, so that this ends where there are no others.
-        while n_regions < learning.batch_size && n_samples < learning.batch_size {
+        while n_regions < self.batch_size && n_samples < self.batch_size {
             if n_samples == self.samples.len() {
                 self.samples.push(Sample::new(spec.n_constraints()));
             }
@@ -76,7 +82,7 @@ impl Sampler {
             view.graph(replay.row(sample.row).state, &mut self.graph);
             let present = self.graph.n_regions();
             sample.region = (!self.whole_states).then(|| rng.below(present.max(1)));
-            sample.symmetry = rng.below(n_symmetries);
+            sample.frame = rng.below(n_frames);
             sample.reversed = if any_order { rng.next_u64() } else { 0 };
             if self.options.network.multiplier_input {
                 draw_multipliers(&self.options.multipliers, rng, &mut sample.multipliers);
@@ -107,7 +113,6 @@ mod tests {
         let spread = nearest();
         let mut options = CgCmarlOptions::default();
         (options.learning.next_action, options.learning.error) = rule;
-        options.learning.batch_size = batch_size;
         let shape = RowShape { state: states[0].len(), agents: 4, actions: 5, outcome: 1 };
         let mut replay = Replay::new(shape, states.len());
         for state in states {
@@ -119,7 +124,7 @@ mod tests {
                 terminal: false,
             });
         }
-        let mut sampler = Sampler::new(&options, 4);
+        let mut sampler = Sampler::new(&options, batch_size, 4);
         let mut rng = Streams::new(2).rng(Purpose::Replay, 0);
         let n_regions = sampler.draw(spread.view(), &replay, &mut rng);
         (n_regions, sampler)

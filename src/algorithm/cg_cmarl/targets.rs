@@ -1,6 +1,9 @@
 //! Bootstrap targets of the heads, shared by the network and the tabular learner.
 
-use crate::argmax::argmax;
+use crate::{
+    argmax::argmax,
+    nn::{follow, vectorised},
+};
 
 /// Next-state values of one region: a slice entry per joint action.
 #[derive(Clone, Copy, Debug)]
@@ -73,13 +76,9 @@ pub fn augment<'m>(
 
 /// θ̄ ← τ θ + (1 − τ) θ̄.
 pub fn polyak(target: &mut [f32], online: &[f32], tau: f32) {
-    crate::nn::vectorised(
+    vectorised(
         #[inline(always)]
-        || {
-            for (t, o) in target.iter_mut().zip(online) {
-                *t += tau * (o - *t);
-            }
-        },
+        || follow(target, online, tau),
     );
 }
 

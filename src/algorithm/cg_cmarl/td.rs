@@ -13,7 +13,7 @@ use crate::{
     algorithm::{action_masks::ActionMasks, state_tables::StateTables},
     argmax::argmax,
     coordination::Coordinator,
-    environment::View,
+    environment::{Pose, View},
     graph::JointAction,
     nn::Gradient,
     replay::{Replay, Row},
@@ -51,6 +51,8 @@ pub struct TdRule {
     pub error: ErrorKind,
     /// A summed error is divided by this power of the number of regions.
     pub error_power: f32,
+    /// Weight of a region's own error beside the summed one.
+    pub own_error: f32,
     /// Weight of the cost heads' errors.
     pub cost_weight: f32,
     /// Errors beyond this count linearly (Huber); infinite for squares throughout.
@@ -88,6 +90,7 @@ pub struct TdShard {
     network: TwoHeadWorkspace,
     joint: JointAction,
     table: Vec<f32>,
+    mean: Vec<f32>,
     next_actions: Vec<usize>,
     values: Vec<f32>,
     next_values: Vec<f32>,
@@ -108,6 +111,7 @@ impl TdShard {
             network: TwoHeadWorkspace::default(),
             joint: Vec::new(),
             table: Vec::new(),
+            mean: Vec::new(),
             next_actions: Vec::new(),
             values: Vec::new(),
             next_values: Vec::new(),
@@ -149,25 +153,31 @@ impl TdShard {
         let multipliers = if network.n_multipliers() > 0 { &next_multipliers[..] } else { &[] };
         let (head, n_actions) = (network.head(), view.spec().n_actions());
         let (n_terms, size) = (head.n_terms(), head.region_size());
-        let Self { network: buffers, next_actions, table, .. } = self;
-        let mut push = |entry: usize, n_members: usize| {
+        let Self { network: buffers, next_actions, table, mean, .. } = self;
+        let mut push = |entry: usize, n_members: usize, symmetry: usize| {
             let start = next_actions.len();
             next_actions.resize(start + size, ABSENT);
-            write_actions(entry, n_actions, &mut next_actions[start..][..n_members]);
+            let actions = &mut next_actions[start..][..n_members];
+            write_actions(entry, n_actions, actions);
+            actions.iter_mut().for_each(|a| *a = view.transform_action(symmetry, *a));
         };
         if head.is_free() && !next_masks.forbids() && !next.members.contains(&ABSENT) {
-            let push = |entry| push(entry, size);
-            network.greedy(online, &next.inputs, next.n_rows, multipliers, push, buffers);
+            // The best of a region in its pose is the best as it is.
+            let found = |entry| push(entry, size, 0);
+            network.greedy(online, &next.inputs, next.n_rows, multipliers, found, buffers);
             return;
         }
         let terms = network.terms(online, &next.inputs, next.n_rows, multipliers, buffers);
         for (index, span) in spans.iter().enumerate() {
             for row in span.valued.clone() {
                 let members = present(&next.members[row * size..][..size]);
+                let symmetry = next.poses[row].symmetry;
+                let seen = (Pose { symmetry, reversed: false }, &terms[row * n_terms..][..n_terms]);
+                network.posed().average(members.len(), [seen].into_iter(), mean);
                 table.resize(head.n_entries(members.len()), 0.0);
-                head.expand(members.len(), &terms[row * n_terms..][..n_terms], table);
+                network.posed().expand(members.len(), mean, table);
                 forbid(table, members, next_masks, index * view.spec().n_agents());
-                push(argmax(table), members.len());
+                push(argmax(table), members.len(), symmetry);
             }
         }
     }
@@ -176,26 +186,29 @@ impl TdShard {
     fn choose_together(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
         let TdInputs { network, online, view, replay, .. } = inputs;
         let Transitions { next, next_multipliers, next_masks, spans, .. } = &self.transitions;
-        let Self { network: buffers, problem, joint, next_actions, .. } = self;
+        let Self { network: buffers, problem, joint, next_actions, mean, .. } = self;
         let terms = network.terms(online, &next.inputs, next.n_rows, next_multipliers, buffers);
-        let (head, size) = (network.head(), network.head().region_size());
+        let (n_terms, size) = (network.head().n_terms(), network.head().region_size());
         for (index, (sample, Span { next: rows, valued, .. })) in
             samples.iter().zip(spans).enumerate()
         {
             debug_assert!(sample.region.is_none(), "coupled targets need whole states");
             problem.follow(view, replay.row(sample.row).next_state);
-            let terms = &mut terms[rows.start * head.n_terms()..rows.end * head.n_terms()];
-            let terms = terms.chunks_exact_mut(head.n_terms());
-            for (region, (terms, members)) in terms.zip(problem.graph.regions()).enumerate() {
-                if sample.is_reversed(region) && members.len() == 2 {
-                    head.reverse(terms);
-                }
-                head.expand(members.len(), terms, problem.tables.region_mut(region));
+            let seen = next.poses[rows.clone()].iter().copied();
+            let seen = seen.zip(terms[rows.start * n_terms..].chunks_exact(n_terms));
+            for (region, (seen, members)) in seen.zip(problem.graph.regions()).enumerate() {
+                let table = problem.tables.region_mut(region);
+                network.posed().average(members.len(), [seen].into_iter(), mean);
+                network.posed().expand(members.len(), mean, table);
             }
             problem.forbid_only(next_masks, index);
             problem.solve(self.coordinator.as_mut(), joint);
-            let members = &next.members[valued.start * size..valued.end * size];
-            next_actions.extend(members.iter().map(|&m| if m == ABSENT { m } else { joint[m] }));
+            for row in valued.clone() {
+                let symmetry = next.poses[row].symmetry;
+                let action = |agent: usize| view.transform_action(symmetry, joint[agent]);
+                let members = next.members[row * size..][..size].iter();
+                next_actions.extend(members.map(|&m| if m == ABSENT { m } else { action(m) }));
+            }
         }
     }
 
@@ -221,7 +234,7 @@ impl TdShard {
                     *error = value - target;
                 }
                 if let Some(summed) = summed {
-                    self.errors[0] = summed;
+                    self.errors[0] = summed + rule.own_error * self.errors[0];
                 }
                 let weights = std::iter::once(1.0).chain(std::iter::repeat(rule.cost_weight));
                 let heads = self.errors.iter().zip(&mut self.losses).zip(weights);

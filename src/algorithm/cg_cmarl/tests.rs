@@ -15,11 +15,12 @@ use crate::{
         simple_spread::{ActionSet, SimpleSpread, SimpleSpreadOptions},
     },
     graph::{CoordinationGraph, GraphOptions, Topology},
+    replay::{Replay, Row, RowShape},
     rng::Streams,
     schedule::Linear,
 };
 
-const RULES: [(NextAction, ErrorKind); 4] = [
+pub(super) const RULES: [(NextAction, ErrorKind); 4] = [
     (NextAction::Regional, ErrorKind::Regional),
     (NextAction::Regional, ErrorKind::Summed),
     (NextAction::Coupled, ErrorKind::Regional),
@@ -62,10 +63,10 @@ fn forbidden(state: &[f32], agent: usize) -> &'static [usize] {
 }
 
 /// A network with two sets of numbers, and one remembered transition.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     view: &'a dyn View,
     network: TwoHead,
-    online: Vec<f32>,
+    pub(super) online: Vec<f32>,
     target: Vec<f32>,
     replay: Replay,
     sample: Sample,
@@ -74,12 +75,42 @@ struct Case<'a> {
 const GAMMA: f32 = 0.9;
 const COST_WEIGHT: f32 = 0.7;
 
+/// A rule without anything but these two.
+pub(super) fn rule(next_action: NextAction, error: ErrorKind) -> TdRule {
+    TdRule {
+        gamma: GAMMA,
+        next_action,
+        error,
+        error_power: 0.0,
+        own_error: 0.0,
+        cost_weight: COST_WEIGHT,
+        huber: f32::INFINITY,
+    }
+}
+
 impl<'a> Case<'a> {
-    fn new(view: &'a dyn View, head: HeadKind, states: [&[f32]; 2], sample: Sample) -> Self {
+    pub(super) fn new(
+        view: &'a dyn View,
+        head: HeadKind,
+        states: [&[f32]; 2],
+        sample: Sample,
+    ) -> Self {
+        let actions: Vec<usize> = (0..view.spec().n_agents()).map(|agent| agent % 3).collect();
+        Self::of_actions(view, head, states, &actions, sample)
+    }
+
+    /// The case in which the agents did this.
+    pub(super) fn of_actions(
+        view: &'a dyn View,
+        head: HeadKind,
+        [state, next_state]: [&[f32]; 2],
+        actions: &[usize],
+        sample: Sample,
+    ) -> Self {
         let spec = view.spec();
         let mut rng = Streams::new(9).rng(Purpose::Problem, 1);
         let options = NetworkOptions { hidden: vec![7], head, multiplier_input: true };
-        let network = TwoHead::new(&options, spec).unwrap();
+        let network = TwoHead::for_view(&options, view).unwrap();
         let [online, target] = [(); 2].map(|()| network.layout().initialise(&mut rng));
         let shape = RowShape {
             state: spec.state_width,
@@ -89,26 +120,20 @@ impl<'a> Case<'a> {
         };
         let mut replay = Replay::new(shape, 1);
         let outcome: Vec<f32> = (0..shape.outcome).map(|_| rng.normal() as f32).collect();
-        let actions: Vec<usize> = (0..spec.n_agents()).map(|agent| agent % 3).collect();
-        let [state, next_state] = states;
-        let actions = &actions[..];
         replay.push(Row { state, next_state, actions, outcome: &outcome, terminal: false });
         Self { view, network, online, target, replay, sample }
     }
 
     /// What one share makes of the transition.
     fn accumulate(&self, online: &[f32], (next_action, error): (NextAction, ErrorKind)) -> TdShard {
+        self.accumulate_by(online, rule(next_action, error))
+    }
+
+    /// What one share makes of the transition by a rule.
+    pub(super) fn accumulate_by(&self, online: &[f32], rule: TdRule) -> TdShard {
         let solver =
             SolverOptions { solver: crate::coordination::Solver::Exact, ..Default::default() };
         let mut shard = TdShard::new(&self.network, self.view, solver.build());
-        let rule = TdRule {
-            gamma: GAMMA,
-            next_action,
-            error,
-            error_power: 0.0,
-            cost_weight: COST_WEIGHT,
-            huber: f32::INFINITY,
-        };
         let inputs = TdInputs {
             network: &self.network,
             online,
@@ -260,7 +285,7 @@ impl<'a> Case<'a> {
     }
 }
 
-fn sample(multipliers: &[f32]) -> Sample {
+pub(super) fn sample(multipliers: &[f32]) -> Sample {
     Sample { multipliers: multipliers.to_vec(), ..Sample::new(multipliers.len()) }
 }
 
@@ -328,7 +353,7 @@ fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
 }
 
 /// Options with which small games are learned in little time.
-fn quick(random_actions: f32) -> CgCmarlOptions {
+pub(super) fn quick(random_actions: f32) -> CgCmarlOptions {
     let network = NetworkOptions { hidden: vec![32], head: HeadKind::Free, multiplier_input: true };
     let mut options = CgCmarlOptions { network, ..CgCmarlOptions::default() };
     options.learning.lr = 3e-3;
@@ -357,24 +382,4 @@ fn a_game_of_regions_of_several_sizes_is_solved() {
     // 2: 1 alone; (0, 1): (0, 1); (1, 2, 3): all 1. The sum 0 + 2 + 4 beats 1.5 + 2 − 2 and the like.
     let action = trained_action(&CgCmarlAlgorithm, &quick(1.0), puzzle, &[0.0]);
     assert_eq!(action, [0, 1, 1, 1]);
-}
-
-#[test]
-fn random_actions_play_everything_and_draw_nothing_where_there_are_none() {
-    let game = MatrixGame::climbing().unwrap();
-    let start = |view| Start { view, n_environments: 1, total_steps: 1, streams: Streams::new(1) };
-    let batch = Batch { view: game.view(), states: &[0.0], slots: &[0] };
-    let mut rngs = [Streams::new(1).rng(Purpose::Exploration, 0)];
-    let mut greedy = CgCmarl::new(&quick(0.0), start(game.view())).unwrap();
-    let before = serde_json::to_value(rngs[0].position()).unwrap();
-    let mut actions = [Vec::new()];
-    greedy.act(batch, &mut rngs, &mut actions);
-    assert_eq!(serde_json::to_value(rngs[0].position()).unwrap(), before);
-    let mut random = CgCmarl::new(&quick(1.0), start(game.view())).unwrap();
-    let mut seen = std::collections::BTreeSet::new();
-    for _ in 0..200 {
-        random.act(batch, &mut rngs, &mut actions);
-        seen.insert(actions[0].clone());
-    }
-    assert_eq!(seen.len(), 9);
 }

@@ -12,7 +12,7 @@ impl Head {
         let lines = sums.chunks_exact_mut(g).zip(by_action.chunks_exact(g)).zip(by_x);
         for ((sums, by_action), x) in lines {
             for ((sum, a), y) in sums.iter_mut().zip(by_action).zip(by_y) {
-                *sum = base + (a + x + y);
+                *sum = base + (a + (x + y));
             }
         }
     }

@@ -3,11 +3,15 @@
 use super::{head::ABSENT, network::TwoHead, sampling::Sample};
 use crate::{
     algorithm::action_masks::ActionMasks,
-    environment::{View, in_order},
+    environment::{Pose, View, in_order},
     graph::CoordinationGraph,
+    nn::fetch_ahead,
     replay::{Replay, Row},
 };
 use std::ops::Range;
+
+/// How many samples ahead their transitions are asked for: memory takes as long as a few of them.
+const SAMPLES_AHEAD: usize = 6;
 
 /// Rows of regions, one after the other.
 #[derive(Default)]
@@ -17,6 +21,8 @@ pub(super) struct RegionRows {
     /// The agents of each row in the order in which they are seen, up to the size of the largest
     /// region; a smaller one ends with [`ABSENT`].
     pub(super) members: Vec<usize>,
+    /// How each row sees its region.
+    pub(super) poses: Vec<Pose>,
     /// Number of rows.
     pub(super) n_rows: usize,
 }
@@ -52,9 +58,6 @@ pub(super) struct Transitions {
     pub(super) next_masks: ActionMasks,
     graph: CoordinationGraph,
     next_graph: CoordinationGraph,
-    reversed: Vec<bool>,
-    state: Vec<f32>,
-    next_state: Vec<f32>,
 }
 
 impl Transitions {
@@ -80,24 +83,21 @@ impl Transitions {
         self.actions.clear();
         self.next_multipliers.clear();
         self.next_masks.clear();
-        for sample in samples {
+        for (index, sample) in samples.iter().enumerate() {
+            if let Some(coming) = samples.get(index + SAMPLES_AHEAD) {
+                let Row { state, next_state, outcome, .. } = replay.row(coming.row);
+                [state, next_state, outcome].into_iter().for_each(fetch_ahead);
+            }
             self.push(network, view, replay.row(sample.row), sample);
         }
     }
 
     fn push(&mut self, network: &TwoHead, view: &dyn View, row: Row<'_>, sample: &Sample) {
-        let transform = |state: &[f32], transformed: &mut Vec<f32>| {
-            transformed.clear();
-            transformed.extend_from_slice(state);
-            view.transform_state(sample.symmetry, transformed);
-        };
-        transform(row.state, &mut self.state);
-        transform(row.next_state, &mut self.next_state);
-        self.next_masks.push(view, &self.next_state);
+        self.next_masks.push(view, row.next_state);
         view.graph(row.state, &mut self.graph);
         let (now, next) = (self.now.n_rows, self.next.n_rows);
         let n_next = match sample.region {
-            Some(region) => self.push_one(network, view, region),
+            Some(region) => self.push_one(network, view, row, (region, sample)),
             None => self.push_all(network, view, row, sample),
         };
         let span = Span {
@@ -111,23 +111,31 @@ impl Transitions {
             self.next_multipliers.extend_from_slice(&sample.multipliers);
         }
         let size = network.head().region_size();
-        let members = &self.now.members[span.now.start * size..];
-        let action =
-            |agent| view.transform_action(sample.symmetry, usize::from(row.actions[agent]));
-        self.actions.extend(members.iter().map(|&m| if m == ABSENT { m } else { action(m) }));
+        for now in span.now.clone() {
+            let symmetry = self.now.poses[now].symmetry;
+            let action = |agent| view.transform_action(symmetry, usize::from(row.actions[agent]));
+            let members = &self.now.members[now * size..][..size];
+            self.actions.extend(members.iter().map(|&m| if m == ABSENT { m } else { action(m) }));
+        }
         self.spans.push(span);
     }
 
     /// Adds one region, if the state has it; it bootstraps from the same members' row.
-    fn push_one(&mut self, network: &TwoHead, view: &dyn View, region: usize) -> usize {
+    fn push_one(
+        &mut self,
+        network: &TwoHead,
+        view: &dyn View,
+        row: Row<'_>,
+        (region, sample): (usize, &Sample),
+    ) -> usize {
         if region >= self.graph.n_regions() {
             return 0;
         }
-        let members = self.graph.region(region);
+        let (members, seen) = (self.graph.region(region), sample.seen(region));
         self.followers.push(self.next.n_rows);
         self.regions.push(region);
-        self.now.push_region(network, view, &self.state, (members, false));
-        self.next.push_region(network, view, &self.next_state, (members, false));
+        self.now.push_region(network, view, row.state, (members, seen));
+        self.next.push_region(network, view, row.next_state, (members, seen));
         1
     }
 
@@ -142,22 +150,21 @@ impl Transitions {
         view.graph(row.next_state, &mut self.next_graph);
         let first = self.next.n_rows;
         let (n_now, n_next) = (self.graph.n_regions(), self.next_graph.n_regions());
-        self.reversed.clear();
-        self.reversed.extend((0..n_now.max(n_next)).map(|region| sample.is_reversed(region)));
-        self.now.push_graph(network, view, &self.state, (&self.graph, &self.reversed));
-        self.next.push_graph(network, view, &self.next_state, (&self.next_graph, &self.reversed));
+        self.now.push_graph(network, view, row.state, (&self.graph, sample));
+        self.next.push_graph(network, view, row.next_state, (&self.next_graph, sample));
         self.regions.extend(0..n_now);
         if self.graph == self.next_graph {
             self.followers.extend(first..first + n_next);
             return n_next;
         }
-        for (members, &reversed) in self.graph.regions().zip(&self.reversed) {
+        for (region, members) in self.graph.regions().enumerate() {
             let same = self.next_graph.regions().position(|other| other == members);
             // A region that the next state does not have goes on as the same members' row there: its
             // own value is of what they get, whoever they are coupled with later.
-            let follower = same.map_or(self.next.n_rows, |region| first + region);
+            let follower = same.map_or(self.next.n_rows, |next| first + next);
             if same.is_none() {
-                self.next.push_region(network, view, &self.next_state, (members, reversed));
+                let seen = (members, sample.seen(region));
+                self.next.push_region(network, view, row.next_state, seen);
             }
             self.followers.push(follower);
         }
@@ -168,6 +175,7 @@ impl Transitions {
 impl RegionRows {
     fn clear(&mut self) {
         self.members.clear();
+        self.poses.clear();
         self.n_rows = 0;
     }
 
@@ -192,14 +200,17 @@ impl RegionRows {
         network: &TwoHead,
         view: &dyn View,
         state: &[f32],
-        (graph, reversed): (&CoordinationGraph, &[bool]),
+        (graph, sample): (&CoordinationGraph, &Sample),
     ) {
-        let stride = network.n_inputs();
-        let rows = self.extend(stride, graph.n_regions());
-        view.region_rows(state, graph, reversed, rows, stride);
-        for (members, &reversed) in graph.regions().zip(reversed) {
-            self.push_members(network.head().region_size(), members, reversed);
+        let (stride, first) = (network.n_inputs(), self.n_rows);
+        for (region, members) in graph.regions().enumerate() {
+            let pose = Pose::of(view, state, members, sample.seen(region));
+            self.poses.push(pose);
+            self.push_members(network.head().region_size(), members, pose.reversed);
         }
+        self.extend(stride, graph.n_regions());
+        let rows = &mut self.inputs[first * stride..self.n_rows * stride];
+        view.region_rows(state, graph, &self.poses[first..], rows, stride);
     }
 
     fn push_region(
@@ -207,12 +218,14 @@ impl RegionRows {
         network: &TwoHead,
         view: &dyn View,
         state: &[f32],
-        (members, reversed): (&[usize], bool),
+        (members, seen): (&[usize], (usize, bool)),
     ) {
         let width = view.spec().region_width;
+        let pose = Pose::of(view, state, members, seen);
         let row = self.extend(network.n_inputs(), 1);
-        in_order(members, reversed, |members| view.region_row(state, members, &mut row[..width]));
-        self.push_members(network.head().region_size(), members, reversed);
+        view.posed_row(state, members, pose, &mut row[..width]);
+        self.poses.push(pose);
+        self.push_members(network.head().region_size(), members, pose.reversed);
     }
 
     fn write_multipliers(&mut self, network: &TwoHead, rows: Range<usize>, multipliers: &[f32]) {

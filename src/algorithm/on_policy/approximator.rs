@@ -154,7 +154,7 @@ impl Approximator {
         let layout = &self.shape.layout;
         save_weights(layout, name, &self.parameters, checkpoint);
         save_weights(layout, &format!("{name}.adam.mean"), &self.adam.mean, checkpoint);
-        save_weights(layout, &format!("{name}.adam.square"), &self.adam.square, checkpoint);
+        save_weights(layout, &format!("{name}.adam.root"), &self.adam.root, checkpoint);
         checkpoint.set(&format!("{name}_adam_steps"), self.adam.steps);
     }
 
@@ -163,7 +163,7 @@ impl Approximator {
         let layout = &self.shape.layout;
         load_weights(layout, name, checkpoint, &mut self.parameters)?;
         load_weights(layout, &format!("{name}.adam.mean"), checkpoint, &mut self.adam.mean)?;
-        load_weights(layout, &format!("{name}.adam.square"), checkpoint, &mut self.adam.square)?;
+        load_weights(layout, &format!("{name}.adam.root"), checkpoint, &mut self.adam.root)?;
         self.adam.steps = checkpoint.count(&format!("{name}_adam_steps"))?;
         Ok(())
     }

@@ -71,7 +71,8 @@ impl Mappo {
         lagrangian: Option<&LagrangianOptions>,
         start: Start<'_>,
     ) -> Result<Self> {
-        let Start { view, n_environments, total_steps, streams } = start;
+        let Start { n_environments, total_steps, streams, .. } = start;
+        let view = start.view();
         options.validate()?;
         let spec = view.spec();
         let limits = lagrangian.map(|lagrangian| limits(lagrangian, spec)).transpose()?;
@@ -247,7 +248,7 @@ impl Learner for Mappo {
         if (self.losses.costs.len(), self.losses.cost_values.len()) != (n, n) {
             return Err(checkpoint.mismatch("holds `losses` of other constraints"));
         }
-        (self.steps, self.updates) = load_counters(checkpoint, |steps| 0..=steps)?;
+        (self.steps, self.updates) = load_counters(checkpoint, "", |steps| 0..=steps)?;
         Ok(())
     }
 }

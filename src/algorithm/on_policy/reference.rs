@@ -145,7 +145,8 @@ fn check(name: &str, constrained: bool) {
     let constants: Constants = part("ppo");
     let fixture: Fixture = part(name);
     let lagrangian = constrained.then(|| constants.lagrangian());
-    let start = Start { view: &view, n_environments: 2, total_steps: 1, streams: Streams::new(1) };
+    let start =
+        Start { teams: &[&view], n_environments: 2, total_steps: 1, streams: Streams::new(1) };
     let mut mappo = Mappo::new(&constants.ppo(), lagrangian.as_ref(), start).unwrap();
     set_weights(&mut mappo, &fixture.initial);
     assert_eq!(fixture.rounds.len(), 2);

@@ -120,7 +120,7 @@ impl<V: ValueBased> Algorithm for V {
 
     fn learner(&self, options: &V::Options, start: Start<'_>) -> Result<Box<dyn Learner>> {
         let (learning, exploration) = V::learning(options);
-        let value = V::value(options, start.view.spec())?;
+        let value = V::value(options, start.view().spec())?;
         Ok(Box::new(QLearner::new(value, learning, exploration, start)?))
     }
 
@@ -177,7 +177,8 @@ impl QLearner {
     ) -> Result<Self> {
         learning.check()?;
         exploration.check("exploration", 1.0)?;
-        let Start { view, total_steps, streams, .. } = start;
+        let Start { total_steps, streams, .. } = start;
+        let view = start.view();
         let spec = view.spec();
         let online = value.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));
         Ok(Self {
@@ -297,8 +298,8 @@ impl Learner for QLearner {
         save_weights(layout, "target", &self.target, checkpoint);
         save_weights(layout, "averaged", &self.averaged, checkpoint);
         save_weights(layout, "adam.mean", &self.adam.mean, checkpoint);
-        save_weights(layout, "adam.square", &self.adam.square, checkpoint);
-        self.replay.save(checkpoint);
+        save_weights(layout, "adam.root", &self.adam.root, checkpoint);
+        self.replay.save("", checkpoint);
         checkpoint.push("loss", &[1], std::slice::from_ref(&self.loss));
         checkpoint.set("replay_rng", self.replay_rng.position());
         checkpoint.set("reward_scale", self.reward_scale);
@@ -313,8 +314,8 @@ impl Learner for QLearner {
         load_weights(layout, "target", checkpoint, &mut self.target)?;
         load_weights(layout, "averaged", checkpoint, &mut self.averaged)?;
         load_weights(layout, "adam.mean", checkpoint, &mut self.adam.mean)?;
-        load_weights(layout, "adam.square", checkpoint, &mut self.adam.square)?;
-        self.replay.load(checkpoint)?;
+        load_weights(layout, "adam.root", checkpoint, &mut self.adam.root)?;
+        self.replay.load("", checkpoint)?;
         self.loss = checkpoint.get_shaped("loss", &[1])?[0];
         load_rng(checkpoint, "replay_rng", &mut self.replay_rng)?;
         self.reward_scale = checkpoint.entry("reward_scale")?;
@@ -323,7 +324,7 @@ impl Learner for QLearner {
         }
         self.adam.steps = checkpoint.count("adam_steps")?;
         (self.steps, self.updates) =
-            load_counters(checkpoint, |steps| self.due(steps)..=self.due(steps))?;
+            load_counters(checkpoint, "", |steps| self.due(steps)..=self.due(steps))?;
         if !self.replay.is_after(self.steps) {
             let text = format!("does not remember what {} steps leave", self.steps);
             return Err(checkpoint.mismatch(&text));

@@ -53,7 +53,8 @@ fn check<V: ValueBased>(options: &V::Options) {
     let view = Blocks::new(3, 2, 3, 1);
     let fixture: Fixture = part(V::NAME);
     let value = V::value(options, view.spec()).unwrap();
-    let start = Start { view: &view, n_environments: 1, total_steps: 1, streams: Streams::new(1) };
+    let start =
+        Start { teams: &[&view], n_environments: 1, total_steps: 1, streams: Streams::new(1) };
     let (learning, exploration) = V::learning(options);
     let mut learner = QLearner::new(value, learning, exploration, start).unwrap();
     let layout = learner.value.layout().clone();

@@ -228,10 +228,14 @@ fn transpose(from: &[f32], n: usize, to: &mut [Chunk<f32>]) {
     for a in starts(n_rows) {
         let rows: [&[f32]; BLOCK] = std::array::from_fn(|row| &from[(a + row) * n..][..n]);
         for b in starts(n) {
-            let block = rows.map(|row| [row[b], row[b + 1], row[b + 2], row[b + 3]]);
+            let mut block = [[0.0; BLOCK]; BLOCK];
+            for (line, row) in block.iter_mut().zip(rows) {
+                line.copy_from_slice(&row[b..b + BLOCK]);
+            }
+            let [first, second, third, fourth] = block;
             for column in 0..BLOCK {
-                let to = &mut to[(b + column) * stride + a..][..BLOCK];
-                to.copy_from_slice(&block.map(|row| row[column]));
+                let line = [first[column], second[column], third[column], fourth[column]];
+                to[(b + column) * stride + a..][..BLOCK].copy_from_slice(&line);
             }
         }
     }

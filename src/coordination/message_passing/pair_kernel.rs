@@ -139,11 +139,19 @@ pub(crate) fn pair_in_place<S: Simd>(
 fn largest_each<S: Simd>(simd: S, mut quad: impl FnMut(usize) -> [S::f32s; 4]) -> [f32; LANES] {
     #[cfg(target_arch = "x86_64")]
     if let Some(&simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>() {
-        return pulp::cast(transposed_max(simd, |index| {
-            let bests = quad(index);
-            let bests = (&bests as &dyn Any).downcast_ref::<[pulp::f32x16; 4]>();
-            bests.map_or([simd.avx512f._mm512_setzero_ps(); 4], |bests| bests.map(pulp::cast))
-        }));
+        return pulp::cast(transposed_max(
+            simd,
+            #[inline(always)]
+            |index| {
+                let bests = quad(index);
+                let bests = (&bests as &dyn Any).downcast_ref::<[pulp::f32x16; 4]>();
+                let Some(&[x, y, z, w]) = bests else {
+                    return [simd.avx512f._mm512_setzero_ps(); 4];
+                };
+                // One by one: `map` would not be compiled for this instruction set.
+                [pulp::cast(x), pulp::cast(y), pulp::cast(z), pulp::cast(w)]
+            },
+        ));
     }
     let mut largest = [0.0; LANES];
     for index in 0..4 {

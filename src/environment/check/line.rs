@@ -2,8 +2,8 @@
 
 use crate::{
     environment::{
-        AgentSpec, Better, Constraint, Drawing, Ending, Environment, Metric, Outcome, Reduce, Role,
-        Shape, Spec, TEAM_RETURN, View, check_snapshot, in_order,
+        AgentSpec, Better, Constraint, Drawing, Ending, Environment, Metric, Outcome, Pose, Reduce,
+        Role, Shape, Spec, TEAM_RETURN, View, check_snapshot, in_order,
     },
     error::Result,
     graph::CoordinationGraph,
@@ -42,6 +42,8 @@ pub(super) enum Fault {
     FirstMoves,
     OtherGraph,
     OtherMask,
+    OtherFrame,
+    FrameBeyond,
     // What a step brings.
     Chance,
     NegativeCost,
@@ -177,20 +179,13 @@ impl View for LineView {
         }
     }
 
-    fn region_rows(
-        &self,
-        state: &[f32],
-        graph: &CoordinationGraph,
-        swapped: &[bool],
-        rows: &mut [f32],
-        stride: usize,
-    ) {
-        for (region, (members, row)) in graph.regions().zip(rows.chunks_mut(stride)).enumerate() {
-            let swap = swapped[region] && self.fault != Fault::RowsDiffer;
-            in_order(members, swap, |members| {
-                self.region_row(state, members, row);
-            });
+    fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
+        let mut transformed = state.to_vec();
+        if pose.symmetry > 0 {
+            self.transform_state(pose.symmetry, &mut transformed);
         }
+        let reversed = pose.reversed && self.fault != Fault::RowsDiffer;
+        in_order(members, reversed, |members| self.region_row(&transformed, members, row));
     }
 
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
@@ -227,6 +222,15 @@ impl View for LineView {
             (0, 1) if self.fault == Fault::FirstActs => action + 1,
             (0, 2) if self.fault == Fault::FirstActs => action - 1,
             _ => action,
+        }
+    }
+
+    /// The end nearer to the first member lies ahead; the other frame looks back from there.
+    fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
+        match self.fault {
+            Fault::OtherFrame => 0,
+            Fault::FrameBeyond => 2,
+            _ => usize::from(state[members[0]] < 0.0) ^ frame,
         }
     }
 }

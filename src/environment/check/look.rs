@@ -2,7 +2,7 @@
 
 use super::broken;
 use crate::{
-    environment::{Spec, View},
+    environment::{Pose, Spec, View},
     error::Result,
     graph::CoordinationGraph,
 };
@@ -61,25 +61,67 @@ fn check_graph(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Res
     Ok(())
 }
 
-/// The rows of all regions, some with their members in reverse order, each also looked at alone.
+/// The rows of all regions in different poses, each also looked at alone.
 fn region_rows(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -> Result<Vec<f32>> {
     let width = view.spec().region_width;
-    let swapped: Vec<bool> = (0..graph.n_regions()).map(|region| region % 3 == 1).collect();
+    let pose = |region| Pose { symmetry: region % view.n_symmetries(), reversed: region % 3 == 1 };
+    let poses: Vec<Pose> = (0..graph.n_regions()).map(pose).collect();
     let mut rows = vec![f32::NAN; graph.n_regions() * width];
-    view.region_rows(state, graph, &swapped, &mut rows, width.max(1));
-    let mut row = vec![f32::NAN; width];
-    for (region, members) in graph.regions().enumerate() {
-        let mut members = members.to_vec();
-        if swapped[region] {
-            members.reverse();
-        }
-        view.region_row(state, &members, &mut row);
+    view.region_rows(state, graph, &poses, &mut rows, width.max(1));
+    for (region, (members, pose)) in graph.regions().zip(poses).enumerate() {
+        let row = row(view, state, members, pose);
         let together = rows[region * width..][..width].iter();
         if !row.iter().map(|number| number.to_bits()).eq(together.map(|number| number.to_bits())) {
             return broken(format!("region {region} looks different alone and with the others"));
         }
     }
     Ok(rows)
+}
+
+/// A region alone, of a world that was transformed and members that were put in order before.
+fn row(view: &dyn View, state: &[f32], members: &[usize], pose: Pose) -> Vec<f32> {
+    let (mut state, mut members) = (state.to_vec(), members.to_vec());
+    if pose.symmetry > 0 {
+        view.transform_state(pose.symmetry, &mut state);
+    }
+    if pose.reversed {
+        members.reverse();
+    }
+    let mut row = vec![f32::NAN; view.spec().region_width];
+    view.region_row(&state, &members, &mut row);
+    row
+}
+
+/// Everything that a region sees in its frames.
+fn frames(view: &dyn View, state: &[f32], members: &[usize]) -> Result<Vec<Vec<f32>>> {
+    let n_symmetries = view.n_symmetries();
+    let seen = |frame| {
+        let pose = Pose::of(view, state, members, (frame, false));
+        if pose.symmetry >= n_symmetries {
+            return broken(format!("frame {frame} of a region is symmetry {}", pose.symmetry));
+        }
+        Ok(row(view, state, members, pose))
+    };
+    (0..view.n_frames()).map(seen).collect()
+}
+
+/// The frames of a region show the same in every transformed world.
+fn check_frames(
+    view: &dyn View,
+    graph: &CoordinationGraph,
+    state: &[f32],
+    (symmetry, transformed): (usize, &[f32]),
+) -> Result<()> {
+    let alike = |one: &[f32], other: &[f32]| {
+        one.iter().zip(other).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + a.abs()))
+    };
+    for (region, members) in graph.regions().enumerate() {
+        let (here, there) = (frames(view, state, members)?, frames(view, transformed, members)?);
+        if !there.iter().all(|row| here.iter().any(|other| alike(row, other))) {
+            return broken(format!("symmetry {symmetry} changes what region {region} is shown"));
+        }
+    }
+    Ok(())
 }
 
 /// Every symmetry keeps who shares a region, and allows the transformed actions.
@@ -104,6 +146,7 @@ fn check_symmetries(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -
                 return broken(format!("symmetry {symmetry} allows other actions"));
             }
         }
+        check_frames(view, graph, state, (symmetry, &transformed))?;
     }
     Ok(())
 }

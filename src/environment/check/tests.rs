@@ -120,6 +120,8 @@ fn every_broken_promise_of_an_environment_is_named() {
         (Fault::FirstMoves, "symmetry 0 changes states"),
         (Fault::OtherGraph, "symmetry 1 changes who shares a region"),
         (Fault::OtherMask, "symmetry 1 allows other actions"),
+        (Fault::OtherFrame, "symmetry 1 changes what region 0 is shown"),
+        (Fault::FrameBeyond, "frame 0 of a region is symmetry 2"),
         (Fault::Chance, "gave another episode"),
         (Fault::NegativeCost, "a cost of -1"),
         (Fault::CostsDoNotAdd, "for `moving`, the team"),

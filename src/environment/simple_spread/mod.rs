@@ -1,6 +1,7 @@
 //! Simple Spread: N agents cover N landmarks and should not collide, with MPE2's physics.
 
 mod assignment;
+mod frame;
 pub mod layout;
 pub mod observation;
 mod observation_options;
@@ -9,6 +10,7 @@ pub mod oracle;
 pub mod physics;
 mod recipe;
 pub mod recording;
+mod relative_row;
 pub mod reward;
 mod task;
 
@@ -58,8 +60,14 @@ impl SimpleSpread {
         let vectors = options.actions.unwrap_or(ActionSet::Grid).vectors();
         let graph = options.graph.build(n)?;
         let spec = options.spec(vectors.len(), &graph)?;
-        let view =
-            SpreadView::new(spec, graph.clone(), &options.graph, &options.observation, &vectors);
+        let view = SpreadView::new(
+            spec,
+            graph.clone(),
+            &options.graph,
+            &options.observation,
+            &vectors,
+            radius,
+        );
         Ok(Self {
             view,
             local_ratio: options.local_ratio.unwrap_or_default(),

@@ -1,9 +1,10 @@
 //! What a region is shown, as users choose it, and how wide the rows are.
 
+use super::frame::Frame;
 use serde::{Deserialize, Serialize};
 
 /// What a region sees.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObservationOptions {
     /// Which row.
@@ -16,6 +17,15 @@ pub struct ObservationOptions {
     /// Whether that agent is taken where it will be 0.2 s ahead, which shows its velocity; MPE shows
     /// an agent the positions of the others, not their velocities.
     pub occupancy_velocities: bool,
+    /// The frame in which a region sees the world, turned to fit the region itself.
+    pub frame: Frame,
+    /// Seconds of coasting after which a relative row takes the directions to landmarks and partners.
+    pub coast: f64,
+    /// Whether a landmark that the team does not have is flagged and empty, instead of one at (2, 2)
+    /// that counts as occupied.
+    pub landmark_flags: bool,
+    /// Whether a relative row shows the agents' radius and how dense the team is.
+    pub team: bool,
 }
 
 impl Default for ObservationOptions {
@@ -25,6 +35,10 @@ impl Default for ObservationOptions {
             landmarks: None,
             occupancy: false,
             occupancy_velocities: true,
+            frame: Frame::World,
+            coast: 0.0,
+            landmark_flags: false,
+            team: false,
         }
     }
 }
@@ -52,8 +66,13 @@ impl ObservationOptions {
         match self.kind {
             ObservationKind::Paper => 4 * region_size + 2 * n_agents + 2 * pairs,
             ObservationKind::Relative => {
-                let per_landmark = 5 * region_size + if self.occupancy { 2 } else { 0 };
-                4 * region_size + 5 * pairs + self.n_landmarks(n_agents) * per_landmark
+                let per_landmark = 5 * region_size
+                    + 2 * usize::from(self.occupancy)
+                    + usize::from(self.landmark_flags);
+                4 * region_size
+                    + 5 * pairs
+                    + self.n_landmarks(n_agents) * per_landmark
+                    + 2 * usize::from(self.team)
             }
         }
     }

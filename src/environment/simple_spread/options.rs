@@ -6,13 +6,15 @@ use super::{
 };
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec},
-    error::{Error, Result, count, positive},
+    error::{Error, Result, count, positive, within},
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
 use serde::{Deserialize, Serialize};
 
 /// Forces along one axis of the grid of actions.
 pub const GRID: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
+/// Radii at which agents begin to pay; they touch at two.
+const COST_RADII: f64 = 2.125;
 /// Most steps of an episode.
 const MAX_HORIZON: u64 = 100_000;
 /// Most agents that are accepted.
@@ -43,7 +45,7 @@ pub struct SimpleSpreadOptions {
     pub actions: Option<ActionSet>,
     /// What is paid for, in the order of every per-constraint array.
     pub constraints: Vec<Cost>,
-    /// Agents closer than this pay the collision cost. 2.4·radius, and at least 0.2 up to 4 agents.
+    /// Agents closer than this pay the collision cost: 2.125·radius, a little before they touch.
     pub cost_distance: Option<f64>,
     /// How the task reward reaches the regions.
     pub reward: RewardRule,
@@ -164,8 +166,7 @@ impl SimpleSpreadOptions {
         let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
         let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
         // What is paid for begins before what collides, whatever the radius.
-        let cost_distance =
-            if self.agents <= 4 { f64::max(0.2, 2.4 * radius) } else { 2.4 * radius };
+        let cost_distance = COST_RADII * radius;
         let mut resolved = self.clone();
         resolved.radius = Some(radius);
         resolved.contact = Some(self.contact.unwrap_or(!paper));
@@ -190,6 +191,7 @@ impl SimpleSpreadOptions {
         if let Some(landmarks) = self.observation.landmarks {
             count("landmarks", landmarks as u64, 1..=MAX_AGENTS as u64)?;
         }
+        within("coast", self.observation.coast, 0.0..=10.0)?;
         let repeats = |(i, c): (usize, &Cost)| self.constraints[..i].contains(c);
         if self.constraints.is_empty() || self.constraints.iter().enumerate().any(repeats) {
             let names: Vec<_> = self.constraints.iter().map(|c| c.name()).collect();

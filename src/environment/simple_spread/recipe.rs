@@ -2,40 +2,56 @@
 
 use toml::{Table, Value, toml};
 
-/// Settings for a team, an algorithm and a preset.
-pub(super) fn recipe(agents: usize, algorithm: &str, preset: &str) -> Table {
-    let mut recipe = toml! { [environment.observation] occupancy = true };
+/// Settings for a team, or for several that learn together, an algorithm and a preset.
+pub(super) fn recipe(agents: usize, algorithm: &str, preset: &str, teams: &[usize]) -> Table {
+    let mut recipe = Table::new();
+    recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
+    let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
+        _ if !teams.is_empty() => 2_000_000,
+        ..=3 if ours => 400_000,
         ..=3 => 300_000,
         4 => 500_000,
-        5..=7 => 900_000,
+        5..=7 => 800_000,
         _ => 1_200_000,
     };
     let mut training = Table::new();
     training.insert("total_steps".into(), Value::Integer(total_steps));
     if algorithm == "cg_cmarl" {
-        training.insert("curriculum".into(), curriculum(agents));
+        if agents > 7 {
+            training.insert("checkpoint_interval".into(), Value::Integer(200_000));
+        }
+        if teams.is_empty() {
+            training.insert("curriculum".into(), curriculum(agents));
+        }
         let mut own = Table::new();
-        own.insert("learning".into(), Value::Table(learning(agents)));
+        own.insert("learning".into(), Value::Table(learning(agents, teams)));
         recipe.insert("cg_cmarl".into(), Value::Table(own));
     }
-    match preset {
-        "two_head" => {
-            recipe.insert(
-                "environment".into(),
-                Value::Table(toml! { observation.occupancy = false }),
-            );
-        }
-        "paper" => {
-            recipe.insert("environment".into(), Value::Table(paper_environment()));
-            training.insert("curriculum".into(), Value::Array(vec![]));
-            let environments = if agents >= 6 { 8 } else { 1 };
-            training.insert("environments".into(), Value::Integer(environments));
-        }
-        _ => {}
+    if preset == "paper" {
+        training.insert("curriculum".into(), Value::Array(vec![]));
+        let environments = if agents >= 6 { 8 } else { 1 };
+        training.insert("environments".into(), Value::Integer(environments));
     }
     recipe.insert("training".into(), Value::Table(training));
     recipe
+}
+
+/// What regions see and are paid.
+fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
+    if preset == "paper" {
+        return paper_environment();
+    }
+    let mut observation = toml! { coast = 0.2 };
+    // Few agents learn best from the mirror images too; many would need too many rows for them.
+    let small = agents <= 4 && teams.is_empty();
+    observation.insert("frame".into(), if small { "cone" } else { "octant" }.into());
+    observation.insert("landmark_flags".into(), (!small).into());
+    observation.insert("team".into(), (!teams.is_empty()).into());
+    observation.insert("occupancy".into(), (preset != "two_head").into());
+    let mut environment = Table::new();
+    environment.insert("observation".into(), Value::Table(observation));
+    environment
 }
 
 /// Smaller teams to train first.
@@ -48,19 +64,31 @@ fn curriculum(agents: usize) -> Value {
     Value::Array(teams.iter().map(|&team| Value::Integer(team)).collect())
 }
 
-fn learning(agents: usize) -> Table {
+fn learning(agents: usize, teams: &[usize]) -> Table {
     let (gamma, batch_size, steps_per_update) = match agents {
-        ..=3 => (0.85, 128, 4.0),
-        4 => (0.85, 192, 4.0),
+        ..=3 => (0.82, 128, 4.0),
+        4 => (0.82, 192, 4.0),
         5..=7 => (0.85, 240, 4.0),
+        _ if !teams.is_empty() => (0.86, 360, 4.0),
         _ => (0.87, 360, 8.0),
     };
-    let lr = if agents > 4 { 4e-4 } else { 7e-4 };
+    let (lr, lr_final_share) = match agents {
+        _ if !teams.is_empty() => (9e-4, 0.02),
+        ..=4 => (8e-4, 0.03),
+        _ => (8e-4, 0.02),
+    };
+    let own_error = if agents <= 4 && teams.is_empty() { 0.2 } else { 0.1 };
     let mut learning = Table::new();
+    if agents > 7 {
+        // A state has many regions; fewer states than these are forgotten too soon.
+        learning.insert("buffer_size".into(), Value::Integer(2_000_000));
+    }
+    learning.insert("own_error".into(), Value::Float(own_error));
     learning.insert("gamma".into(), Value::Float(gamma));
     learning.insert("batch_size".into(), Value::Integer(batch_size));
     learning.insert("steps_per_update".into(), Value::Float(steps_per_update));
     learning.insert("lr".into(), Value::Float(lr));
+    learning.insert("lr_final_share".into(), Value::Float(lr_final_share));
     learning
 }
 

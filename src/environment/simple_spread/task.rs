@@ -40,15 +40,16 @@ impl Task for SimpleSpreadTask {
             ("local_ratio", "share of the collision penalty in MPE2's agent reward"),
             ("actions", "`grid` (25 forces) or `discrete` (MPE2's five)"),
             ("constraints", "what is paid for: `collision`, `energy`"),
-            (
-                "cost_distance",
-                "agents closer than this pay; 2.4 radii, and at least 0.2 up to 4 agents",
-            ),
+            ("cost_distance", "agents closer than this pay; 2.125 radii"),
             ("reward", "how the reward reaches the regions: `shared` or `counterfactual`"),
             ("observation.kind", "what a region sees: `relative` or `paper`"),
             ("observation.landmarks", "nearest landmarks a relative row shows; all up to 5"),
             ("observation.occupancy", "whether it shows how near others are to each landmark"),
             ("observation.occupancy_velocities", "whether those others are seen 0.2 s ahead"),
+            ("observation.frame", "`octant` or `cone` (turned to fit each region), or `world`"),
+            ("observation.coast", "seconds of coasting before directions are taken"),
+            ("observation.landmark_flags", "whether landmarks that are not there are flagged"),
+            ("observation.team", "whether it shows the agents' radius and the team's density"),
             ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
             ("graph.k", "neighbours of each agent in `k_nearest`"),
             ("graph.regions", "the regions of `explicit`"),
@@ -106,7 +107,13 @@ impl Task for SimpleSpreadTask {
         Ok(vec![Reference { name: "oracle".into(), policy: Box::new(oracle) }])
     }
 
-    fn recipe(&self, options: &SimpleSpreadOptions, algorithm: &str, preset: &str) -> Table {
-        recipe::recipe(options.agents, algorithm, preset)
+    fn recipe(
+        &self,
+        options: &SimpleSpreadOptions,
+        algorithm: &str,
+        preset: &str,
+        teams: &[usize],
+    ) -> Table {
+        recipe::recipe(options.agents, algorithm, preset, teams)
     }
 }

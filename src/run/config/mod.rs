@@ -1,6 +1,7 @@
 //! One tree of all options: defaults, recipes, presets, files and `key=value` overrides resolved into
 //! a configuration.
 
+mod team_sizes;
 mod tree;
 
 use crate::{
@@ -81,7 +82,8 @@ impl Config {
     /// Two passes: the first finds out which team it is about, the second resolves on the values
     /// that suit it.
     pub fn resolve(file: Option<Table>, overrides: &[(String, String)]) -> Result<Self> {
-        let file = file.unwrap_or_default();
+        let (mut file, mut overrides) = (file.unwrap_or_default(), overrides.to_vec());
+        team_sizes::spread(&mut file, &mut overrides)?;
         let given = |key: &str| overrides.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v);
         let word = |key: &str, default: &str| {
             let text = given(key).map(String::as_str);
@@ -106,7 +108,8 @@ impl Config {
         let team = first.scenario()?;
         let mut suited = defaults;
         tree::overlay(&mut suited, &algorithm.recipe(&team.spec()?));
-        tree::overlay(&mut suited, &team.recipe(algorithm.name(), &preset)?);
+        let teams = &first.training.teams;
+        tree::overlay(&mut suited, &team.recipe(algorithm.name(), &preset, teams)?);
         tree::overlay(&mut suited, &algorithm.preset(&preset));
         Self::from_tree(resolve(suited)?)
     }

@@ -1,0 +1,104 @@
+//! The frame in which a region sees the world: one of the eight symmetries of the square, chosen by
+//! the region itself, so that what it sees is the same however the world is turned.
+
+use crate::environment::symmetry::{SQUARE, transform};
+use serde::{Deserialize, Serialize};
+
+/// How much of the square's symmetry a frame takes away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Frame {
+    /// Nothing: the world as it is, or under any symmetry.
+    #[default]
+    World,
+    /// The second member lies within 45° of straight ahead (to the right of the first); the mirror
+    /// image is a frame too.
+    Cone,
+    /// The second member lies ahead and to the left, at most 45° off: one frame is left.
+    Octant,
+}
+
+impl Frame {
+    /// Frames of a region.
+    pub(super) const fn n_frames(self) -> usize {
+        match self {
+            Self::World => SQUARE,
+            Self::Cone => 2,
+            Self::Octant => 1,
+        }
+    }
+
+    /// The symmetry that takes the world into a frame of a region whose first two members are
+    /// `displacement` apart. Where several do (a displacement along an axis or a diagonal), the one
+    /// in which the region's row, as `row` writes it, is the largest of them.
+    pub(super) fn symmetry(
+        self,
+        displacement: [f32; 2],
+        frame: usize,
+        row: impl FnMut(usize, &mut Vec<f32>),
+    ) -> usize {
+        let [x, y] = displacement;
+        let octant = match self {
+            Self::World => return frame,
+            _ if x == 0.0 || y == 0.0 || x.abs() == y.abs() => largest(displacement, row),
+            _ => {
+                usize::from(x < 0.0) + 2 * usize::from(y < 0.0) + 4 * usize::from(x.abs() < y.abs())
+            }
+        };
+        if frame == 1 { mirrored(octant) } else { octant }
+    }
+}
+
+/// A symmetry followed by a flip of what is then y.
+fn mirrored(symmetry: usize) -> usize {
+    // Where x and y were exchanged at the end, y is the former x.
+    symmetry ^ if symmetry & 4 == 4 { 1 } else { 2 }
+}
+
+/// Of the symmetries that bring the displacement ahead and to the left, that of the largest row.
+fn largest(displacement: [f32; 2], mut row: impl FnMut(usize, &mut Vec<f32>)) -> usize {
+    let is_ahead = |symmetry: &usize| {
+        let [x, y] = transform(*symmetry, displacement);
+        x >= y && y >= 0.0
+    };
+    let (mut best, mut largest, mut other) = (0, Vec::new(), Vec::new());
+    for symmetry in (0..SQUARE).filter(is_ahead) {
+        row(symmetry, &mut other);
+        if largest.is_empty() || other.partial_cmp(&largest) == Some(std::cmp::Ordering::Greater) {
+            std::mem::swap(&mut largest, &mut other);
+            best = symmetry;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_displacement_is_brought_ahead_and_to_the_left() {
+        for symmetry in 0..SQUARE {
+            let displacement = transform(symmetry, [0.7_f32, 0.2]);
+            let no_tie = |_: usize, _: &mut Vec<f32>| unreachable!("no tie");
+            let octant = Frame::Octant.symmetry(displacement, 0, no_tie);
+            assert_eq!(transform(octant, displacement), [0.7, 0.2]);
+            let mirror = Frame::Cone.symmetry(displacement, 1, no_tie);
+            assert_eq!(transform(mirror, displacement), [0.7, -0.2]);
+        }
+    }
+
+    #[test]
+    fn a_tie_goes_to_the_largest_row() {
+        for turned in 0..SQUARE {
+            let displacement = transform(turned, [0.7_f32, 0.0]);
+            let seen = |symmetry: usize| transform(symmetry, transform(turned, [0.3_f32, -0.1]));
+            let row = |symmetry: usize, row: &mut Vec<f32>| {
+                row.clear();
+                row.extend(seen(symmetry));
+            };
+            let symmetry = Frame::Octant.symmetry(displacement, 0, row);
+            assert_eq!(seen(symmetry), [0.3, 0.1]);
+        }
+    }
+}

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use std::path::{Path, PathBuf};
 
-    /// The run that ships, whose files earlier versions wrote.
+    /// A run that ships.
     fn shipped(agents: usize) -> PathBuf {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
         models.join(format!("simple_spread_{agents}"))
@@ -157,10 +157,15 @@ mod tests {
     }
 
     #[test]
-    fn every_shipped_front_opens_with_its_axes() {
-        for agents in [3, 6, 10] {
-            let front = read_front(&RunDir::open(shipped(agents)).unwrap()).unwrap();
-            assert_eq!((front.n_agents, front.points.len()), (agents, 9));
+    fn fronts_of_this_and_of_earlier_versions_open_with_their_axes() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for (folder, agents) in [
+            ("models/simple_spread", 10),
+            ("models/simple_spread_3", 3),
+            ("tests/data/earlier_model", 3),
+        ] {
+            let front = read_front(&RunDir::open(here.join(folder)).unwrap()).unwrap();
+            assert_eq!((front.n_agents, front.points.len()), (agents, 9), "{folder}");
             for score in front.scores() {
                 let point = front.measures.point(score);
                 assert!(point.iter().all(|value| value.is_finite()), "{}: {point:?}", score.label);

@@ -284,7 +284,7 @@ fn the_report_opens_from_disk_without_a_complaint_or_a_request() {
     assert_eq!(title(), "An episode at oracle");
     assert_eq!(browser.run("return document.querySelectorAll('#side canvas').length;"), 3);
     assert_eq!(browser.run("return document.querySelectorAll('#budget tbody td').length;"), 10);
-    assert_eq!(browser.run("return document.querySelectorAll('#curves svg').length;"), 5);
+    assert_eq!(browser.run("return document.querySelectorAll('#curves svg').length;"), 4);
     let inked = "const canvas = document.querySelector('#side canvas');
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         return pixels.some((value) => value > 0);";

@@ -70,7 +70,7 @@ fn the_models_that_ship_are_small_and_show_how_they_learned() {
     let place = Place::new();
     place.succeed(&["report", models.join("simple_spread_3").to_str().unwrap()]);
     let page = fs::read_to_string(place.path("report.html")).unwrap();
-    assert!(page.contains(r#""title":"multiplier λ""#), "no learning curves");
+    assert!(page.contains(r#""title":"loss""#), "no learning curves");
 }
 
 #[test]

@@ -105,6 +105,9 @@ fn frames(view: &dyn View, state: &[f32], members: &[usize]) -> Result<Vec<Vec<f
     (0..view.n_frames()).map(seen).collect()
 }
 
+/// Regions of a state whose frames are looked at, so that large teams do not take for ever.
+const FRAMED: usize = 6;
+
 /// The frames of a region show the same in every transformed world.
 fn check_frames(
     view: &dyn View,
@@ -115,7 +118,7 @@ fn check_frames(
     let alike = |one: &[f32], other: &[f32]| {
         one.iter().zip(other).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + a.abs()))
     };
-    for (region, members) in graph.regions().enumerate() {
+    for (region, members) in graph.regions().enumerate().take(FRAMED) {
         let (here, there) = (frames(view, state, members)?, frames(view, transformed, members)?);
         if !there.iter().all(|row| here.iter().any(|other| alike(row, other))) {
             return broken(format!("symmetry {symmetry} changes what region {region} is shown"));

@@ -1,7 +1,10 @@
 //! CPU microseconds of one decision of a policy on one thread: `decision_time RUN|agents=N [key=value …]`.
 //!
-//! Of a trained run, or of a fresh network with these settings; plays episodes with the policy at
+//! Of a trained run under these settings, or of a fresh network with them; plays episodes with the policy at
 //! multiplier 1. Linux only: reads the thread's CPU time.
+
+#[path = "../benches/peers/cpu_time.rs"]
+mod cpu_time;
 
 use cgcmarl::{
     Model,
@@ -11,13 +14,7 @@ use cgcmarl::{
     rng::{Purpose, Streams},
     run::Config,
 };
-
-/// Seconds this thread has spent on a processor.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
-    nanoseconds.unwrap_or(f64::NAN) * 1e-9
-}
+use cpu_time::cpu_seconds;
 
 type Subject = (Box<dyn Environment>, Box<dyn Policy>);
 
@@ -41,10 +38,15 @@ fn fresh(settings: &[(String, String)]) -> Result<Subject, Box<dyn std::error::E
     Ok((environment, policy))
 }
 
-/// The policy of a run.
-fn trained(run: &str) -> Result<Subject, Box<dyn std::error::Error>> {
-    let model = Model::open(run)?;
-    let scenario = model.scenario()?;
+/// The policy of a run, with some settings changed.
+fn trained(
+    run: &str,
+    settings: &[(String, String)],
+) -> Result<Subject, Box<dyn std::error::Error>> {
+    let mut model = Model::open(run)?;
+    let config = model.config.with(settings)?;
+    model.act_as(&config);
+    let scenario = config.scenario()?;
     let environment = scenario.build()?;
     let multipliers = vec![1.0; environment.view().spec().n_constraints()];
     let policy = model.trained(&scenario)?.policy(&multipliers);
@@ -77,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pairs = arguments.iter().filter_map(|word| word.split_once('='));
     let settings: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     let (mut environment, mut policy) = match arguments.first() {
-        Some(run) if !run.contains('=') => trained(run)?,
+        Some(run) if !run.contains('=') => trained(run, &settings)?,
         _ => fresh(&settings)?,
     };
     let states = play(environment.as_mut(), policy.as_mut(), 500);

@@ -2,6 +2,9 @@
 //!
 //! `benches/peers/compare.py` sets it beside PyTorch. Linux only: reads the thread's CPU time.
 
+#[path = "../benches/peers/cpu_time.rs"]
+mod cpu_time;
+
 use cgcmarl::{
     algorithm::{Learner, Start},
     environment::{Ending, Environment, Outcome},
@@ -9,13 +12,7 @@ use cgcmarl::{
     rng::{Purpose, Streams},
     run::Config,
 };
-
-/// Seconds this thread has spent on a processor.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
-    nanoseconds.unwrap_or(f64::NAN) * 1e-9
-}
+use cpu_time::cpu_seconds;
 
 /// Plays random actions and lets the learner remember them.
 fn remember(

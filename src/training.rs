@@ -107,8 +107,8 @@ pub struct Training {
 
 /// What a round of training brought.
 pub struct Round {
-    /// Lines for the metrics file, one for each team that played, when they were due.
-    pub lines: Vec<Value>,
+    /// A line for the metrics file, when one was due.
+    pub line: Option<Value>,
     /// A checkpoint is due.
     pub checkpoint: bool,
     /// All steps are done.
@@ -195,8 +195,8 @@ impl Training {
             let interval = interval.max(1);
             finished || before / interval != after / interval
         };
-        let lines = if passed(self.options.log_interval) { self.lines() } else { Vec::new() };
-        Ok(Round { lines, checkpoint: passed(self.options.checkpoint_interval), finished })
+        let line = passed(self.options.log_interval).then(|| self.line());
+        Ok(Round { line, checkpoint: passed(self.options.checkpoint_interval), finished })
     }
 
     /// Steps every team that still runs; tells whether any goes on.
@@ -268,29 +268,32 @@ impl Training {
         self.learner.load(checkpoint)
     }
 
-    /// The means since the last lines, and what the learner says of itself, for each team that played.
-    fn lines(&mut self) -> Vec<Value> {
-        let mut lines = Vec::new();
-        for (index, team) in self.teams.iter_mut().enumerate() {
-            let window = std::mem::take(&mut team.window);
+    /// The means since the last line of the largest team that played, what the learner says of itself,
+    /// and the means of the other teams under their sizes.
+    fn line(&mut self) -> Value {
+        let mut line = json!({ "step": self.steps, "episode": self.episodes });
+        for (index, team) in self.teams.iter_mut().enumerate().rev() {
+            let (window, spec) = (std::mem::take(&mut team.window), team.environments.spec());
             if window.episodes == 0 {
                 continue;
             }
-            self.learner.turn_to(index);
-            let spec = team.environments.spec();
-            let mut line = json!({
-                "step": self.steps,
-                "episode": self.episodes,
-                "agents": spec.n_agents(),
-            });
+            let is_largest = line.get("agents").is_none();
+            let place = if is_largest {
+                line["agents"] = json!(spec.n_agents());
+                &mut line
+            } else {
+                &mut line["teams"][spec.n_agents().to_string()]
+            };
             for (metric, sum) in spec.reported().iter().zip(&window.metrics) {
-                line[&metric.name] = json!(sum / window.episodes as f64);
+                place[&metric.name] = json!(sum / window.episodes as f64);
             }
-            for (name, value) in self.learner.report() {
-                line[name] = json!(value);
+            if is_largest {
+                self.learner.turn_to(index);
+                for (name, value) in self.learner.report() {
+                    line[name] = json!(value);
+                }
             }
-            lines.push(line);
         }
-        lines
+        line
     }
 }

@@ -81,8 +81,14 @@ fn teams_that_learn_together_resume_and_use_threads_without_changing_a_bit() {
     let whole = root.path().join("whole");
     train(&whole, config(), 1);
     let lines = std::fs::read_to_string(whole.join("metrics.jsonl")).unwrap();
-    for agents in [2, 3, 5] {
-        assert!(lines.contains(&format!("\"agents\":{agents},")), "{lines}");
+    // One line for a step: the largest team that plays, and the others under their sizes.
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.windows(2).all(|pair| pair[0]["step"].as_u64() < pair[1]["step"].as_u64()));
+    let (first, last) = (&lines[0], &lines[lines.len() - 1]);
+    assert!(first["agents"] == 2 && first["teams"].is_null(), "{first}");
+    assert!(last["agents"] == 5 && last["coverage"].is_f64(), "{last}");
+    for agents in ["2", "3"] {
+        assert!(last["teams"][agents]["coverage"].is_f64(), "{last}");
     }
     for (stop, threads) in [(200, 1), (500, 2), (1100, 2)] {
         let path = root.path().join(stop.to_string());

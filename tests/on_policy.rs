@@ -164,7 +164,7 @@ fn mappo_learns_to_spread() {
     let mut training = training(&spread, (16, 60), &mappo(toml! { hidden = [32] }));
     let mut returns = Vec::new();
     while !training.finished() {
-        let line = training.round().unwrap().lines.pop();
+        let line = training.round().unwrap().line;
         returns.extend(line.and_then(|line| line["team_return"].as_f64()));
     }
     let (first, last) = (returns[0], returns[returns.len() - 1]);

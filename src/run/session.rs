@@ -85,10 +85,10 @@ impl Session {
     pub fn run(&mut self, watch: &mut dyn Watch) -> Result<End> {
         while !self.training.finished() {
             let round = self.training.round()?;
-            for line in &round.lines {
+            if let Some(line) = &round.line {
                 self.writer.append_metrics(line)?;
             }
-            watch.round(self.training.steps(), round.lines.last());
+            watch.round(self.training.steps(), round.line.as_ref());
             let stop = watch.stop();
             if round.checkpoint || stop {
                 let mut checkpoint = self.training.save();

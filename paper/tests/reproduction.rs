@@ -152,16 +152,25 @@ fn seeds_of_one_row_have_the_same_length() {
 }
 
 #[test]
-fn the_curve_of_six_agents_leaves_the_three_before_them_out() {
+fn the_curve_of_six_agents_leaves_the_three_beside_them_out() {
     let folder = tempdir().unwrap();
     run(&plan(&["cg_cmarl"], 6), folder.path());
     let metrics = folder.path().join("runs/simple_spread_6/cg_cmarl/seed_1/metrics.jsonl");
-    let lines = fs::read_to_string(metrics).unwrap();
-    assert!(lines.contains(r#""agents":3"#), "no smaller team was trained: {lines}");
+    let lines: Vec<Value> = fs::read_to_string(metrics)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let rows = Rows::read(folder.path());
     let curve = &rows.trained[0].curve;
-    assert_eq!(curve.len(), lines.matches(r#""agents":6"#).count());
-    assert!(!curve.is_empty() && curve.len() < lines.lines().count());
+    let own: Vec<&Value> = lines.iter().filter(|line| line["agents"] == 6).collect();
+    assert!(!own.is_empty() && curve.len() == own.len());
+    for (line, team_return) in own.iter().zip(&curve.team_return) {
+        assert!((line["team_return"].as_f64().unwrap() - team_return).abs() < 1e-5);
+        assert_ne!(line["teams"]["3"]["team_return"], line["team_return"]);
+    }
+    let three = lines.iter().filter(|line| line["teams"]["3"].is_object() || line["agents"] == 3);
+    assert!(three.count() > 0, "no smaller team was trained");
     let first = &marl_eval(&rows)["simple_spread"]["simple_spread_6"]["cg_cmarl"]["seed_1"];
     assert_eq!(first["step_0"]["step_count"], curve.step[0]);
 }

@@ -4,22 +4,25 @@
 # those tests are skipped with a notice (with CI=true they fail).
 export RUSTUP_AUTO_INSTALL ?= 0
 
-.PHONY: test format lint check docs bench deny ship
+.PHONY: test format lint check python docs bench deny ship
 
-test: format lint check docs ## everything continuous integration checks
+test: format lint check docs python ## everything continuous integration checks
 
 format:
 	cargo fmt --all --check
 
 lint:
-	cargo clippy --release --workspace --all-targets -- -D warnings
+	cargo clippy --release --workspace --exclude cgcmarl-python --all-targets -- -D warnings
 
 check: ## all tests; see above for the browser they need
 	.ci/browser
-	cargo test --release --workspace
+	cargo test --release --workspace --exclude cgcmarl-python
+
+python: ## builds the Python package and tests it, where there is Python 3.10 or later
+	.ci/python
 
 docs:
-	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --exclude cgcmarl-python --no-deps
 
 bench:
 	cargo bench

@@ -9,14 +9,16 @@
 //! ```
 
 mod commands;
+mod exit;
 mod playback;
 mod progress;
 mod report;
 mod viewer;
 
-use cgcmarl::environment::{Task, register};
+use cgcmarl::environment::{Drawing, Task, register};
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use exit::ExitCode;
+use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,6 +77,24 @@ enum Command {
     Solve(commands::solve::SolveArgs),
 }
 
+/// A picture: rows of pixels from the top, each red, green and blue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pixels {
+    /// Pixels of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Three numbers for each pixel.
+    pub colours: Vec<u8>,
+}
+
+/// How a moment of an environment looks.
+pub fn picture(drawing: &Drawing) -> anyhow::Result<Pixels> {
+    let raster = report::animation::still(drawing)?;
+    let colours = raster.pixels.iter().flat_map(|&(r, g, b)| [r, g, b]).collect();
+    Ok(Pixels { width: raster.width, height: raster.height, colours })
+}
+
 /// A task of the user's own, ready to be listed; [`task`] makes it.
 pub struct OwnTask(Box<dyn FnOnce()>);
 
@@ -84,9 +104,25 @@ pub fn task(task: impl Task) -> OwnTask {
 }
 
 /// Runs the program with tasks beside those built in; one of the same name is replaced.
-pub fn main(tasks: impl IntoIterator<Item = OwnTask>) -> ExitCode {
+pub fn main(tasks: impl IntoIterator<Item = OwnTask>) -> std::process::ExitCode {
+    main_with(tasks, std::env::args_os()).into()
+}
+
+/// [`main`] with these arguments, the program's name first; returns the exit code.
+pub fn main_with(
+    tasks: impl IntoIterator<Item = OwnTask>,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> u8 {
     tasks.into_iter().for_each(|task| (task.0)());
-    run(Arguments::parse().command).unwrap_or_else(|error| commands::output::fail(&error))
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(told) => {
+            // Help that nobody can read is no error.
+            drop(told.print());
+            return told.exit_code().clamp(0, 255) as u8;
+        }
+    };
+    run(arguments.command).unwrap_or_else(|error| commands::output::fail(&error)).into()
 }
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {

@@ -1,5 +1,6 @@
 //! The composition root: options become trainings, run directories become policies and fronts.
 
+mod choosing;
 mod config;
 mod legacy;
 pub mod limits;

@@ -1,14 +1,12 @@
 //! `check-environment`: replays episodes recorded elsewhere and says how far ours are from them.
 
 use super::output::{OutputFormat, print};
+use crate::exit::ExitCode;
 use crate::report::table::aligned;
 use cgcmarl::environment::simple_spread::recording::{self, GroupDeviation, TOLERANCE};
 use clap::Args;
 use serde_json::Value;
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Example:

@@ -4,21 +4,20 @@ use super::{
     multiplier::{apply_lists, constraint, promise, refuse_baseline},
     output::{self, OutputFormat, print, remark},
 };
+use crate::exit::ExitCode;
 use crate::report::{measure::value, table};
 use anyhow::bail;
 use cgcmarl::{
     Error, Model,
     environment::{Metric, Spec},
-    episode::Acting,
     evaluation::{
-        Choice, EvaluationOptions, Limits, Measures, Named,
-        choice::{Candidate, TestResult, best, test_candidates},
-        grid, play_fresh,
+        Choice, Limits, Measures, Named,
+        choice::{Candidate, TestResult, best},
     },
-    run::{limits::environments_together, named_multipliers, on_threads, play, vectorise},
+    run::on_threads,
 };
 use clap::Args;
-use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
+use std::{fmt::Write as _, path::PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,11 +31,6 @@ Candidates are tested from the safest on, with fresh start states, until one fai
 soon as it is decided. The confidence holds for the whole choice and all limits together, whatever
 the distribution of costs and however many multipliers are tried. The choice is written into the
 run, where `evaluate`, `render` and `view` find it. Exit code 1 says that none keeps the limits.";
-
-/// Episodes of each candidate in the pilot that orders them.
-const PILOT: usize = 300;
-/// Environments side by side in a test.
-const WIDTH: usize = 250;
 
 /// What `choose` takes.
 #[derive(Debug, Args)]
@@ -83,8 +77,10 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
         episodes: args.episodes,
     };
     limits.check(&measures)?;
-    let options = pilot_options(args, &model, &spec)?;
-    let candidates = on_threads(threads, || test_model(&model, &options, &limits, &measures))??;
+    let mut options = model.config.evaluation.clone();
+    apply_lists(&args.multipliers, &spec, &mut options)?;
+    let played = &mut |label: &str, episode| remark(&format!("{label}: episode {episode}"));
+    let candidates = on_threads(threads, || model.candidates(&options, &limits, played))??;
     let chosen = best(&candidates, &measures, &limits);
     if let Some(evidence) = chosen {
         model.run.write_choice(&Choice {
@@ -133,53 +129,6 @@ fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
         found.push((name, limit));
     }
     Ok(found.into_iter().collect())
-}
-
-/// How candidates are played in the pilot; from small multipliers to large ones, each once.
-fn pilot_options(
-    args: &ChooseArgs,
-    model: &Model,
-    spec: &Spec,
-) -> anyhow::Result<EvaluationOptions> {
-    let mut options = model.config.evaluation.clone();
-    apply_lists(&args.multipliers, spec, &mut options)?;
-    for list in options.grid.values_mut().chain([&mut options.multipliers]) {
-        list.sort_by(f32::total_cmp);
-        list.dedup();
-    }
-    options.episodes = PILOT.min(args.episodes);
-    Ok(options)
-}
-
-/// Orders the candidates by a pilot on the sweep's start states, then tests them on fresh ones.
-fn test_model(
-    model: &Model,
-    options: &EvaluationOptions,
-    limits: &Limits,
-    measures: &Measures,
-) -> anyhow::Result<Vec<Candidate>> {
-    let scenario = model.scenario()?;
-    let spec = scenario.spec()?;
-    let mut points = model.operating_points(&scenario, &grid(options, &spec)?)?;
-    let mut pilot = Vec::new();
-    for point in &mut points {
-        let named = named_multipliers(&spec, &point.multipliers);
-        let mut acting = Acting(point.policy.as_mut());
-        pilot.push(play(&scenario, options, &point.label, named, &mut acting)?);
-        // A copy has none of the buffers, which would add up.
-        point.policy = point.policy.boxed_clone();
-    }
-    let n_together = WIDTH.min(environments_together(&spec));
-    let mut environments = vectorise(&scenario, limits.episodes.min(n_together))?;
-    let candidates = test_candidates(&pilot, measures, limits, &mut |index, episodes| {
-        let point = &mut points[index];
-        remark(&format!("{}: episode {}", point.label, episodes.end));
-        let mut acting = Acting(point.policy.as_mut());
-        let played = play_fresh(&mut environments, &mut acting, episodes, options.start_seed);
-        point.policy = point.policy.boxed_clone();
-        Ok(played)
-    })?;
-    Ok(candidates)
 }
 
 /// The metrics that are limited, each with its constraint's name and what of it no action avoids.

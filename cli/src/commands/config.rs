@@ -1,10 +1,11 @@
 //! `config`: prints a resolved configuration.
 
 use super::output::{overrides, print};
+use crate::exit::ExitCode;
 use anyhow::Context;
 use cgcmarl::Config;
 use clap::Args;
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:

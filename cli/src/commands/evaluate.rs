@@ -5,6 +5,7 @@ use super::{
     multiplier,
     output::{self, OutputFormat, print},
 };
+use crate::exit::ExitCode;
 use crate::report::{paper, table};
 use anyhow::Context;
 use cgcmarl::{
@@ -16,10 +17,7 @@ use cgcmarl::{
     run::{named_multipliers, on_threads, play},
 };
 use clap::Args;
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:

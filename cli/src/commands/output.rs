@@ -1,9 +1,10 @@
 //! What every command shares: where text goes, how numbers are printed, how mistakes are told.
 
+use crate::exit::ExitCode;
 use anyhow::{Context, ensure};
 use cgcmarl::error::Error;
 use clap::ValueEnum;
-use std::{io::Write, path::Path, process::ExitCode};
+use std::{io::Write, path::Path};
 
 /// Most threads that are started.
 const MAX_THREADS: usize = 1024;

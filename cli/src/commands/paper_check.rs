@@ -1,6 +1,7 @@
 //! `paper-check`: what the paper prints beside what a reproduction measured.
 
 use super::output::{OutputFormat, print};
+use crate::exit::ExitCode;
 use crate::report::table;
 use anyhow::Context;
 use cgcmarl_paper::reproduction::{
@@ -8,7 +9,7 @@ use cgcmarl_paper::reproduction::{
     open,
 };
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:

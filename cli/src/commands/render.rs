@@ -5,14 +5,15 @@ use super::{
     multiplier,
     output::{check_file, print},
 };
+use crate::exit::ExitCode;
 use crate::{
     playback::Playback,
-    report::{animation, measure, plot::titled},
+    report::{animation, animation_file, measure, plot::titled},
 };
 use anyhow::bail;
 use cgcmarl::{Model, checkpoint::atomic, environment::Spec};
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,8 +43,8 @@ pub(crate) struct RenderArgs {
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     let kind = args.out.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let encode = match kind.to_ascii_lowercase().as_str() {
-        "gif" => animation::gif,
-        "apng" | "png" => animation::apng,
+        "gif" => animation_file::gif,
+        "apng" | "png" => animation_file::apng,
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
     check_file(&args.out)?;

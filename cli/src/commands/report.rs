@@ -1,11 +1,12 @@
 //! `report`: one HTML file about a run or a reproduction, to send and to print.
 
 use super::output::{self, print, remark};
+use crate::exit::ExitCode;
 use crate::report::{page, paper::comparison};
 use cgcmarl::{Model, checkpoint::atomic, evaluation::Front, run::on_threads, run_dir::files};
 use cgcmarl_paper::reproduction::open;
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,15 +4,13 @@ use super::{
     job_runner::{JobRunner, JobsEnd},
     output::{check_folder, cores, print, remark},
 };
+use crate::exit::ExitCode;
 use crate::report::{paper::reproduction, table};
 use anyhow::{Context, bail, ensure};
 use cgcmarl::environment::simple_spread::layout::Layout;
 use cgcmarl_paper::reproduction::{Budget, LAYOUTS, Plan, ROWS, Results, Row, gather};
 use clap::{Args, ValueEnum};
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,13 +1,14 @@
 //! `cgcmarl solve`: the best assignment of a factor graph in a file, with a bound on its value.
 
 use super::output::{OutputFormat, print};
+use crate::exit::ExitCode;
 use anyhow::{Result, bail};
 use cgcmarl::coordination::{
     Anytime, AnytimeOptions, Coordination, Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions,
     Problem,
 };
 use clap::{Args, ValueEnum};
-use std::{path::PathBuf, process::ExitCode, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 /// Which algorithm answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

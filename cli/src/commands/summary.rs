@@ -1,11 +1,12 @@
 //! `summary`: the mean front of several runs that differ in their seed only.
 
 use super::output::{OutputFormat, check_folder, print};
+use crate::exit::ExitCode;
 use crate::report;
 use anyhow::{Context, bail};
 use cgcmarl::{evaluation::Front, run_dir::RunDir};
 use clap::Args;
-use std::{fs::canonicalize, path::PathBuf, process::ExitCode};
+use std::{fs::canonicalize, path::PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:

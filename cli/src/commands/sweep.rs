@@ -5,6 +5,7 @@ use super::{
     multiplier,
     output::{self, OutputFormat, print, remark},
 };
+use crate::exit::ExitCode;
 use crate::report::{self, paper, table};
 use cgcmarl::{
     Model,
@@ -16,7 +17,6 @@ use clap::Args;
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 const EXAMPLES: &str = "\

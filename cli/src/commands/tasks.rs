@@ -1,10 +1,11 @@
 //! `tasks`: what a team can be trained for, with options, metrics and constraints.
 
 use super::output::{OutputFormat, print};
+use crate::exit::ExitCode;
 use crate::report::table::columns;
 use cgcmarl::environment::{Better, Scenario, TaskInfo, tasks};
 use clap::Args;
-use std::{fmt::Write as _, process::ExitCode};
+use std::fmt::Write as _;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,7 @@
 //! `theory`: the paper's claims as measured experiments.
 
 use super::output::{self, OutputFormat, print, remark};
+use crate::exit::ExitCode;
 use crate::report::paper;
 use anyhow::Context;
 use cgcmarl::{
@@ -14,7 +15,6 @@ use cgcmarl_paper::theory::{self, BudgetPoint, ErrorBudget, Report};
 use clap::{Args, ValueEnum};
 use std::{
     path::{Path, PathBuf},
-    process::ExitCode,
     sync::atomic::{AtomicUsize, Ordering},
     time::Instant,
 };

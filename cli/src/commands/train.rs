@@ -1,6 +1,7 @@
 //! `train` and `resume`: learn, save, sweep, draw.
 
 use super::{config::resolve, output, sweep::sweep_and_save};
+use crate::exit::ExitCode;
 use crate::{
     progress::{Progress, Status},
     report::{self, measure::value, paper},
@@ -15,7 +16,6 @@ use clap::Args;
 use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
-    process::ExitCode,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},

@@ -1,13 +1,13 @@
 //! `view`: a local page that plays a trained model live.
 
 use super::output::print;
+use crate::exit::ExitCode;
 use crate::viewer::{self, Access, PolicyPool};
 use anyhow::Context;
 use clap::Args;
 use std::{
     net::TcpListener,
     path::PathBuf,
-    process::ExitCode,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},

@@ -1,6 +1,7 @@
 //! What a person looks at: tables, and pictures as SVG and PNG.
 
 pub(crate) mod animation;
+pub(crate) mod animation_file;
 pub(crate) mod axis;
 pub(crate) mod curve;
 pub(crate) mod curves;

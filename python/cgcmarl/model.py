@@ -1,0 +1,202 @@
+"""Trained models: policies at any multiplier, fronts, choices with a guarantee, tables."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from ._settings import threads as thread_count
+from .results import Choice, Front, Score
+
+Multiplier = float | Mapping[str, float]
+"""One number for all constraints, or one for each by name."""
+Multipliers = Sequence[float] | Mapping[str, Sequence[float]]
+"""Numbers for all constraints, or some for each by name: then every combination."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """One decision, laid open."""
+
+    regions: list[list[int]]
+    """Who coordinates with whom."""
+    tables: list[NDArray[np.float32]]
+    """What each region says of each joint action of its members: primary + multiplier · cost."""
+    action: list[int]
+    """The joint action that was chosen."""
+    value: float
+    """What the tables add up to there."""
+    upper_bound: float
+    """No joint action is worth more."""
+
+
+class Policy:
+    """A frozen policy: states in, joint actions out."""
+
+    def __init__(self, native: _native.Policy, agents: int, state_width: int) -> None:
+        self._native = native
+        self.agents = agents
+        self.state_width = state_width
+
+    def act(self, states: ArrayLike) -> NDArray[np.int64]:
+        """One action for each agent: a row for each state, or a flat array for a single state."""
+        rows = np.asarray(states, dtype=np.float32)
+        if rows.ndim == 1:
+            actions: NDArray[np.int64] = self._native.act(rows[None])[0]
+            return actions
+        return self._native.act(rows)
+
+
+class Model:
+    """A trained run."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._native = _native.Model(os.fspath(path))
+        about = json.loads(self._native.about(None))
+        spec = about["spec"]
+        self.path: str = about["path"]
+        self.task: str = spec["task"]
+        self.algorithm: str = about["algorithm"]
+        self.seed: int = about["seed"]
+        self.steps: int = about["steps"]
+        self.agents: int = spec["n_agents"]
+        self.constraints: list[str] = [constraint["name"] for constraint in spec["constraints"]]
+        self.options: dict[str, Any] = about["options"]
+        self.has_multipliers: bool = about["has_multipliers"]
+        """Whether it plays at any multiplier; a baseline has one trade-off."""
+
+    def __repr__(self) -> str:
+        return f"Model({self.path!r}: {self.algorithm}, {self.task}, {self.agents} agents)"
+
+    @property
+    def config(self) -> str:
+        """The resolved configuration, as TOML."""
+        return self._native.config()
+
+    @property
+    def front(self) -> Front:
+        """The front of the last sweep that was saved."""
+        return Front.read(self._native.front())
+
+    def policy(self, multiplier: Multiplier = 1.0, agents: int | None = None) -> Policy:
+        """The policy at a multiplier, or at one for each constraint by name; for a team of another
+        size where the model fits any.
+
+        >>> load(example_model).policy({"collision": 2.0}).agents
+        3
+        """
+        native = self._native.policy(self._row(multiplier), agents)
+        spec = json.loads(self._native.about(agents))["spec"]
+        return Policy(native, spec["n_agents"], spec["state_width"])
+
+    def sweep(
+        self,
+        multipliers: Multipliers | None = None,
+        episodes: int | None = None,
+        *,
+        agents: int | None = None,
+        start_seed: int | None = None,
+        threads: int | None = None,
+        progress: Callable[[Score], object] | None = None,
+    ) -> Front:
+        """Scores the model at many multipliers, all on the same start states.
+
+        >>> front = load(example_model).sweep([0.1, 1.0], episodes=50)
+        >>> [round(point.multipliers["collision"], 1) for point in front.points]
+        [0.1, 1.0]
+        """
+        numbers, grid = _lists(multipliers)
+        done = None if progress is None else lambda text: progress(Score.read(json.loads(text)))
+        return Front.read(
+            self._native.sweep(
+                numbers, grid, episodes, start_seed, agents, thread_count(threads), done
+            )
+        )
+
+    def choose(
+        self,
+        limits: float | Mapping[str, float],
+        *,
+        maximise: str | None = None,
+        confidence: float = 0.95,
+        episodes: int = 10_000,
+        multipliers: Multipliers | None = None,
+        threads: int | None = None,
+        save: bool = False,
+    ) -> Choice:
+        """The multipliers with the best objective that keep the limits, all of them together, with
+        this confidence; `save` writes the choice into the run, where the program finds it."""
+        if isinstance(limits, Mapping):
+            named = {name: float(limit) for name, limit in limits.items()}
+        else:
+            named = {name: float(limits) for name in self.constraints}
+        numbers, grid = _lists(multipliers)
+        return Choice.read(
+            self._native.choose(
+                list(named.items()),
+                maximise,
+                confidence,
+                episodes,
+                numbers,
+                grid,
+                thread_count(threads),
+                save,
+            )
+        )
+
+    def tables(
+        self, state: ArrayLike, multiplier: Multiplier = 1.0, agents: int | None = None
+    ) -> Tables:
+        """What the regions say in a state, for those who look inside."""
+        row = np.ascontiguousarray(state, dtype=np.float32)
+        regions, tables, action, value, bound = self._native.tables(
+            row, self._row(multiplier), agents
+        )
+        actions = json.loads(self._native.about(agents))["spec"]["n_actions"]
+        shaped = [
+            table.reshape([actions[agent] for agent in members])
+            for members, table in zip(regions, tables)
+        ]
+        return Tables(regions, shaped, action, value, bound)
+
+    def _row(self, multiplier: Multiplier) -> list[float]:
+        if not isinstance(multiplier, Mapping):
+            row = [float(multiplier)] * len(self.constraints)
+        else:
+            strangers = set(multiplier) - set(self.constraints)
+            missing = set(self.constraints) - set(multiplier)
+            if strangers or missing:
+                raise ValueError(
+                    f"multipliers for {sorted(multiplier)}; the constraints are {self.constraints}"
+                )
+            row = [float(multiplier[name]) for name in self.constraints]
+        for number in row:
+            if not 0.0 <= number < float("inf"):
+                raise ValueError(f"multiplier {number} is not a number from 0 up")
+        return row
+
+
+def _lists(
+    multipliers: Multipliers | None,
+) -> tuple[list[float] | None, list[tuple[str, list[float]]]]:
+    if multipliers is None:
+        return None, []
+    if isinstance(multipliers, Mapping):
+        return None, [(name, [float(m) for m in list_]) for name, list_ in multipliers.items()]
+    return [float(m) for m in multipliers], []
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Opens a run directory, or one of the shipped models.
+
+    >>> load(example_model)
+    Model('...simple_spread_3': cg_cmarl, simple_spread, 3 agents)
+    """
+    return Model(path)

@@ -1,0 +1,13 @@
+"""What the examples in docstrings refer to."""
+
+from pathlib import Path
+
+import pytest
+
+MODEL = Path(__file__).parents[1] / "models" / "simple_spread_3"
+
+
+@pytest.fixture(autouse=True)
+def names(doctest_namespace, tmp_path):
+    doctest_namespace["example_model"] = MODEL
+    doctest_namespace["folder"] = tmp_path / "run"

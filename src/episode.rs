@@ -2,7 +2,7 @@
 
 use crate::{
     environment::{Batch, Ending, Environment, Outcome, Policy, Reduce, Spec, View},
-    error::Result,
+    error::{Error, Result},
     graph::JointAction,
     rng::{Purpose, Rng, Streams},
 };
@@ -239,6 +239,9 @@ impl VectorEnvironment {
         let view = environments[0].view();
         let batch = Batch { view, states: &states[..n * width], slots: &self.slots };
         controller.act(batch, &mut self.rngs, &mut actions[..n]);
+        for (action, &slot) in actions.iter().zip(&self.slots) {
+            environments[slot].prepare(action);
+        }
         let mut kept = 0;
         for index in 0..n {
             let slot = self.slots[index];
@@ -268,6 +271,11 @@ impl VectorEnvironment {
         self.dynamics.truncate(kept);
         controller.update(environments[0].view());
         kept > 0
+    }
+
+    /// Why one of the environments cannot go on, where one cannot.
+    pub fn failure(&mut self) -> Option<Error> {
+        self.environments.iter_mut().find_map(|environment| environment.failure())
     }
 
     /// Whether any episode still runs.

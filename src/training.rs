@@ -178,6 +178,9 @@ impl Training {
         }
         while self.step(&playing) {}
         for &team in &playing {
+            self.teams[team].environments.failure().map_or(Ok(()), Err)?;
+        }
+        for &team in &playing {
             self.learner.turn_to(team);
             let Team { environments, window, .. } = &mut self.teams[team];
             for slot in 0..environments.len() {

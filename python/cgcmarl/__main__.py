@@ -2,11 +2,14 @@
 
 import sys
 
+from . import _external
 from ._native import command
 
 
 def main() -> None:
     """Runs the program and exits with its code."""
+    if _external.is_needed(sys.argv[1:]):
+        _external.enable()
     sys.stdout.flush()
     sys.exit(command(["cgcmarl", *sys.argv[1:]]))
 

@@ -4,11 +4,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Environments", "Model", "Policy", "__version__", "command", "solve", "tasks", "train"]
+__all__ = ["Environments", "Model", "Policy", "__version__", "command", "set_interpreter", "solve", "tasks", "train"]
 
 __version__: str
 
 def command(arguments: Sequence[str]) -> int: ...
+def set_interpreter(executable: str, path: str) -> None: ...
 def tasks() -> str: ...
 def solve(
     n_actions: Sequence[int],

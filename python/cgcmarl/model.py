@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _native
+from . import _external, _native
 from ._settings import threads as thread_count
 from .results import Choice, Front, Score
 
@@ -58,6 +58,8 @@ class Model:
     """A trained run."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if _external.is_needed([os.fspath(path)]):
+            _external.enable()
         self._native = _native.Model(os.fspath(path))
         about = json.loads(self._native.about(None))
         spec = about["spec"]

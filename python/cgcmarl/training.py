@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import _native
+from . import _external, _native
+from ._external import Named
 from ._settings import pairs
 from ._settings import threads as thread_count
 from .model import Model, load
@@ -19,6 +20,12 @@ Callback = Callable[[int, dict[str, Any]], object]
 def train(
     task: str = "simple_spread",
     *,
+    env: Named | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    regions: str | Sequence[Sequence[int]] = "complete",
+    reward: Named = "team",
+    costs: Mapping[str, Named | int] | None = None,
+    horizon: int | None = None,
     out: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] = "runs",
     threads: int | None = None,
@@ -32,9 +39,24 @@ def train(
     >>> model = train(out=folder, agents=2, total_steps=600)
     >>> model.steps
     600
+
+    With `env`, the team learns in a PettingZoo `ParallelEnv` of anybody's: a function that makes one, or
+    where to import it from (`"module:factory"`), with `arguments` for it. Its agents have equal `Discrete`
+    actions and flat observations, start and end together. `regions` says who coordinates with whom
+    (`"complete"`, `"ring"`, `"path"`, `"star"`, `"k_nearest"`, or a list of regions), `reward` who is
+    paid (`"team"`, `"agent"`, or a function), `costs` where each constraint finds its cost: `"infos"` for
+    `infos[agent]["cost"]`, a key of `infos[agent]`, a place in `infos[agent]["cost"]`, or a function.
+    Functions get `agent`, `observation`, `reward` and `info`. Environments run in processes of their own.
     """
-    everything = pairs({"task": task, **settings})
-    return _run(everything, out, root, False, threads, callback)
+    chosen: dict[str, object] = {"task": task, **settings}
+    if env is not None:
+        own = _external.settings(env, arguments, regions, reward, costs, horizon)
+        chosen = {**settings, "task": _external.TASK, **own}
+    elif horizon is not None:
+        chosen["horizon"] = horizon
+    if chosen["task"] == _external.TASK:
+        _external.enable()
+    return _run(pairs(chosen), out, root, False, threads, callback)
 
 
 def resume(
@@ -44,6 +66,8 @@ def resume(
     callback: Callback | None = None,
 ) -> Model:
     """Goes on with an interrupted training, exactly where it stopped."""
+    if _external.is_needed([os.fspath(run)]):
+        _external.enable()
     return _run([], run, "runs", True, threads, callback)
 
 

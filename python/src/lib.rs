@@ -10,6 +10,7 @@ mod environments;
 mod failure;
 mod model;
 mod policy;
+mod remote;
 mod training;
 
 /// The module `cgcmarl._native`.
@@ -22,7 +23,7 @@ mod _native {
         environments::{Environments, tasks},
         model::Model,
         policy::Policy,
-        training::train,
+        training::{set_interpreter, train},
     };
 
     #[pymodule_export]

@@ -1,6 +1,9 @@
 //! Training from Python: lines of metrics to a callback, an interrupt that saves.
 
-use crate::failure::{raised, refused};
+use crate::{
+    failure::{raised, refused},
+    remote,
+};
 use cgcmarl::{
     Config, Session,
     run::{End, Watch, on_threads},
@@ -36,6 +39,12 @@ impl Watch for Lines<'_> {
     fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// Lets environments that others wrote run in this Python, which looks for modules along this path.
+#[pyfunction]
+pub(crate) fn set_interpreter(executable: PathBuf, path: String) {
+    remote::register(remote::Interpreter { executable, path });
 }
 
 /// Trains to the end in `out` (or the usual place under `root`), or goes on where `resume`. Returns

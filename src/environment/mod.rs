@@ -151,6 +151,13 @@ pub trait Environment: Send + Sync {
     fn reset(&mut self, rng: &mut Rng);
     /// Writes the present state.
     fn write_state(&self, state: &mut [f32]);
+    /// Hears of the joint action that [`Self::step`] is about to play, before any environment beside this
+    /// one steps: one that lives elsewhere can begin there meanwhile.
+    fn prepare(&mut self, _action: &[usize]) {}
+    /// Why it cannot go on, where it cannot: told once. A training or an evaluation then stops.
+    fn failure(&mut self) -> Option<Error> {
+        None
+    }
     /// Plays one joint action; whatever happens by chance is drawn from `rng`.
     fn step(&mut self, action: &[usize], rng: &mut Rng, outcome: &mut Outcome);
     /// Everything about the present moment, in full precision: what [`Self::restore`] goes on from;

@@ -49,7 +49,7 @@ impl Model {
             let summaries =
                 play_fresh(&mut environments, &mut acting, episodes, options.start_seed);
             point.policy = point.policy.boxed_clone();
-            Ok(summaries)
+            environments.failure().map_or(Ok(summaries), Err)
         })
     }
 }

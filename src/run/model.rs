@@ -258,7 +258,8 @@ pub fn episodes_of(
     let n_together = EVALUATION_WIDTH.min(limits::environments_together(&spec));
     let mut environments = vectorise(scenario, options.episodes.min(n_together))?;
     let episodes = 0..options.episodes as u64;
-    Ok(play_episodes(&mut environments, controller, episodes, options.start_seed))
+    let played = play_episodes(&mut environments, controller, episodes, options.start_seed);
+    environments.failure().map_or(Ok(played), Err)
 }
 
 /// A frozen policy with all it needs to act: the whole of deployment.

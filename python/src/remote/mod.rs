@@ -1,0 +1,9 @@
+//! Environments that others wrote in Python, in processes of their own: the task `pettingzoo`.
+
+mod environment;
+mod process;
+mod task;
+
+pub(crate) use process::Interpreter;
+use task::NAME;
+pub(crate) use task::register;

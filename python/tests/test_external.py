@@ -1,0 +1,141 @@
+"""Teams that learn in environments which others wrote."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cgcmarl
+
+HERE = Path(__file__).parent
+SMALL = dict(
+    horizon=10,
+    total_steps=6000,
+    seed=1,
+    learning_starts=200,
+    gamma=0.5,
+    **{"exploration.steps": 3000},
+)
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+
+
+def learn(out, **changes):
+    everything = {"env": "teams:choir", "costs": {"strain": "infos"}, **SMALL, **changes}
+    return cgcmarl.train(out=out, **everything)
+
+
+@pytest.fixture(scope="module")
+def choir(tmp_path_factory):
+    sys.path.insert(0, str(HERE))
+    return learn(tmp_path_factory.mktemp("choir") / "run")
+
+
+def test_a_team_learns_and_the_multiplier_trades(choir):
+    front = choir.sweep([0.0, 1.0], episodes=100)
+    free, careful = front.points
+    random = front.references[-1]
+    assert free["team_return"] > 25 > 3 > random["team_return"]
+    assert careful["cost_strain"] < 0.05 < 0.15 < free["cost_strain"]
+    assert choir.agents == 3 and choir.constraints == ["strain"]
+
+
+def test_the_number_of_processes_changes_nothing(choir, tmp_path):
+    again = learn(tmp_path / "run", workers=3)
+    model = lambda m: (Path(m.path) / "model.safetensors").read_bytes()
+    assert model(again) == model(choir)
+
+
+def test_costs_by_key_and_by_function_are_the_same(tmp_path):
+    import teams
+
+    by_function = learn(tmp_path / "a", env=teams.choir, costs={"strain": teams.high_note})
+    by_infos = learn(tmp_path / "b", regions=[[0, 1], [1, 2], [0, 2]])
+    score = lambda m: m.sweep([1.0], episodes=50).points[0].metrics
+    assert score(by_function) == score(by_infos)
+
+
+def test_the_program_sweeps_reports_and_resumes_such_a_run(choir, tmp_path):
+    run = lambda *words: subprocess.run(
+        [sys.executable, "-m", "cgcmarl", *words],
+        capture_output=True,
+        text=True,
+        cwd=HERE,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+    )
+    done = run("sweep", choir.path, "--multipliers", "1", "--episodes", "20", "--out", str(tmp_path / "s"))
+    assert done.returncode == 0 and "strain" in done.stdout, done.stderr
+    settings = ["env=teams:choir", 'costs=["strain=infos"]', "horizon=10", "total_steps=1000"]
+    done = run("train", "task=pettingzoo", *settings, "episodes=5", "--out", str(tmp_path / "t"))
+    assert done.returncode == 0, done.stderr
+    assert run("report", str(tmp_path / "t"), "--out", str(tmp_path / "r.html")).returncode == 0
+
+
+def test_an_interrupted_training_goes_on_exactly(choir, tmp_path):
+    pressed = []
+
+    def press(step, line):
+        if not pressed:
+            pressed.append(step)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(tmp_path / "run", callback=press, log_interval=1000)
+    again = cgcmarl.resume(tmp_path / "run")
+    model = lambda m: (Path(m.path) / "model.safetensors").read_bytes()
+    assert model(again) == model(choir)
+
+
+def test_a_process_that_dies_once_is_started_again_and_nothing_changes(choir, tmp_path):
+    arguments = {"wrong": "dies once", "marker": str(tmp_path / "died")}
+    again = learn(tmp_path / "run", arguments=arguments)
+    assert (tmp_path / "died").exists()
+    model = lambda m: (Path(m.path) / "model.safetensors").read_bytes()
+    assert model(again) == model(choir)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("raises", "step 3: RuntimeError: the roof fell in"),
+        ("nan", "step 3: observation 2 of singer_1 is nan"),
+        ("negative", "step 3: the cost 'strain' of singer_0 is -1.0, below 0"),
+        ("leaves", "step 3: singer_2 is done while others go on"),
+        ("dies", "environment process . died"),
+    ],
+)
+def test_what_goes_wrong_is_named(wrong, told, tmp_path):
+    with pytest.raises(ValueError, match=told):
+        learn(tmp_path / "run", arguments={"wrong": wrong})
+
+
+def test_a_process_that_hangs_is_stopped(tmp_path):
+    with pytest.raises(ValueError, match="did not answer within 1 s"):
+        learn(tmp_path / "run", arguments={"wrong": "hangs"}, patience=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (dict(arguments={"wrong": "space"}), "singer_1 sees 7 numbers, singer_0 4"),
+        (dict(arguments={"wrong": "actions"}), "singer_2 has 5 actions, singer_0 4"),
+        (dict(arguments={"singers": 1}), "a team of 1"),
+        (dict(env="teams:nobody"), "nobody"),
+        (dict(env="teams"), "module:name"),
+        (dict(costs={"noise": "infos"}), "no 'noise', only"),
+        (dict(regions="k_nearest"), "positions"),
+        (dict(regions=[[0, 5]]), "0, 5"),
+        (dict(env=lambda: None), "cannot be imported"),
+        (dict(horizon=0), "horizon"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_learned(changes, told, tmp_path):
+    with pytest.raises(ValueError, match=told):
+        learn(tmp_path / "run", **changes)
+    assert not (tmp_path / "run" / "model.safetensors").exists()

@@ -61,6 +61,8 @@ enum Command {
     Reproduce(commands::reproduce::ReproduceArgs),
     /// Compare what the paper prints with what `reproduce` measured
     PaperCheck(commands::paper_check::PaperCheckArgs),
+    /// Write the network of a trained model for other runtimes (ONNX)
+    Export(commands::export::ExportArgs),
     /// Write one HTML page about a run: front, curves, episodes, tables
     Report(commands::report::ReportArgs),
     /// Write an episode as a moving picture
@@ -136,6 +138,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Summary(args) => commands::summary::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::PaperCheck(args) => commands::paper_check::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Render(args) => commands::render::run(&args),
         Command::View(args) => commands::view::run(&args),

@@ -54,9 +54,10 @@ class Cost:
         if ":" in self.source:
             self.function = imported(self.source)
 
-    def of(self, agent: str, observation: Any, reward: Any, info: dict[str, Any]) -> Any:
+    def of(self, agent: str, happened: dict[str, Any]) -> Any:
         if self.function is not None:
-            return self.function(agent=agent, observation=observation, reward=reward, info=info)
+            return self.function(**happened)
+        info = happened["info"]
         if self.source.lstrip("-").isdigit():
             return np.asarray(info["cost"])[int(self.source)]
         if self.source != "infos":
@@ -73,20 +74,62 @@ class Cost:
         return cost
 
 
+class OfTuples:
+    """A Gymnasium environment with a tuple of equals, as a `ParallelEnv`."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.possible_agents = [f"agent_{i}" for i in range(len(env.action_space))]
+        self.metadata = {"name": getattr(env.spec, "id", type(env.unwrapped).__name__)}
+
+    def action_space(self, agent: str) -> Any:
+        return self.env.action_space[self.possible_agents.index(agent)]
+
+    def observation_space(self, agent: str) -> Any:
+        return self.env.observation_space[self.possible_agents.index(agent)]
+
+    def reset(self, seed: int) -> Any:
+        seen, _ = self.env.reset(seed=seed)
+        return self.shared(seen), {}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        seen, rewards, terminated, truncated, info = self.env.step(tuple(actions.values()))
+        infos = {agent: dict(info) for agent in self.possible_agents}
+        ends = (self.shared(self.all_of(end)) for end in (terminated, truncated))
+        return self.shared(seen), self.shared(rewards), *ends, infos
+
+    def all_of(self, end: Any) -> list[bool]:
+        parts = np.asarray(end).reshape(-1)
+        return [bool(parts.all())] * len(self.possible_agents)
+
+    def shared(self, parts: Any) -> dict[str, Any]:
+        return dict(zip(self.possible_agents, parts))
+
+
+def team_of(env: Any) -> Any:
+    """An environment of any of the usual shapes as a `ParallelEnv`."""
+    if not hasattr(env, "possible_agents"):
+        if hasattr(getattr(env, "action_space", None), "spaces"):
+            return OfTuples(env)
+        raise Refused(f"{type(env).__name__} is neither a PettingZoo environment nor one of tuples")
+    if hasattr(env, "agent_iter"):
+        from pettingzoo.utils.conversions import aec_to_parallel
+
+        return aec_to_parallel(env)
+    return env
+
+
 class Team:
     """One environment with its team."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        self.env = imported(settings["env"])(**json.loads(settings["arguments"]))
-        if hasattr(self.env, "agent_iter") and not hasattr(self.env, "observation_spaces_parallel"):
-            from pettingzoo.utils.conversions import aec_to_parallel
-
-            self.env = aec_to_parallel(self.env)
+        self.env = team_of(imported(settings["env"])(**json.loads(settings["arguments"])))
         self.costs = [Cost(text) for text in settings["costs"]]
         source = settings["reward"]
         self.reward = imported(source) if ":" in source else None
         self.agents: list[str] = list(self.env.possible_agents)
         self.width, self.n_actions = self.checked_spaces()
+        self.before: dict[str, Any] = {}
         self.step_number = 0
 
     def checked_spaces(self) -> tuple[int, int]:
@@ -125,6 +168,7 @@ class Team:
         observations, infos = answer if isinstance(answer, tuple) else (answer, {})
         if set(observations) != set(self.agents):
             raise Refused(f"reset shows {sorted(observations)}, not the team {self.agents}")
+        self.before = observations
         nothing = [0.0] * len(self.agents)
         return self.packed(observations, nothing, [nothing] * len(self.costs), infos, 0)
 
@@ -141,21 +185,31 @@ class Team:
             gone = self.agents[over.index(True)]
             raise Refused(f"{gone} is done while others go on: a team must end together")
         ending = 0 if not all(over) else 2 if all(terminations.get(a) for a in self.agents) else 1
-        paid = [self.paid(a, observations, rewards, infos) for a in self.agents]
-        costs = [[self.charged(c, a, observations, rewards, infos) for a in self.agents] for c in self.costs]
+        happened = [
+            {
+                "agent": agent,
+                "before": self.before[agent],
+                "action": action,
+                "observation": observations[agent],
+                "reward": rewards[agent],
+                "info": infos.get(agent, {}),
+            }
+            for agent, action in zip(self.agents, actions)
+        ]
+        self.before = observations
+        paid = [self.paid(agent, what) for agent, what in zip(self.agents, happened)]
+        costs = [
+            [self.charged(cost, agent, what) for agent, what in zip(self.agents, happened)]
+            for cost in self.costs
+        ]
         return self.packed(observations, paid, costs, infos, ending)
 
-    def paid(self, agent: str, observations: Any, rewards: Any, infos: Any) -> float:
-        value = rewards[agent]
-        if self.reward is not None:
-            value = self.reward(
-                agent=agent, observation=observations[agent], reward=value, info=infos.get(agent, {})
-            )
+    def paid(self, agent: str, happened: dict[str, Any]) -> float:
+        value = happened["reward"] if self.reward is None else self.reward(**happened)
         return number(value, f"the reward of {agent}")
 
-    def charged(self, cost: Cost, agent: str, observations: Any, rewards: Any, infos: Any) -> float:
-        found = cost.of(agent, observations[agent], rewards[agent], infos.get(agent, {}))
-        value = number(found, f"the cost {cost.name!r} of {agent}")
+    def charged(self, cost: Cost, agent: str, happened: dict[str, Any]) -> float:
+        value = number(cost.of(agent, happened), f"the cost {cost.name!r} of {agent}")
         if value < 0.0:
             raise Refused(f"the cost {cost.name!r} of {agent} is {value}, below 0")
         return value

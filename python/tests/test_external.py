@@ -139,3 +139,24 @@ def test_mistakes_are_named_before_anything_is_learned(changes, told, tmp_path):
     with pytest.raises(ValueError, match=told):
         learn(tmp_path / "run", **changes)
     assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_a_gymnasium_environment_of_tuples_and_one_agent_by_agent(tmp_path):
+    pytest.importorskip("lbforaging")
+    quick = dict(total_steps=400, learning_starts=100, horizon=20, seed=1)
+    foraging = cgcmarl.train(
+        env="gymnasium:make",
+        arguments={"id": "lbforaging:Foraging-8x8-3p-2f-v3"},
+        costs={"reward_lost": "cgcmarl.examples:reward_lost"},
+        out=tmp_path / "foraging",
+        **quick,
+    )
+    assert foraging.agents == 3
+    ours = cgcmarl.train(
+        env="cgcmarl.pettingzoo.simple_spread_v0:env",
+        arguments={"max_cycles": 20, "agents": 2},
+        costs={"collision": "infos"},
+        out=tmp_path / "ours",
+        **quick,
+    )
+    assert ours.agents == 2 and ours.constraints == ["collision"]

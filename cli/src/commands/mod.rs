@@ -5,6 +5,7 @@ pub(crate) mod choose;
 pub(crate) mod conditions;
 pub(crate) mod config;
 pub(crate) mod evaluate;
+pub(crate) mod export;
 mod job_runner;
 pub(crate) mod multiplier;
 pub(crate) mod output;

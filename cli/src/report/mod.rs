@@ -11,6 +11,7 @@ pub(crate) mod labels;
 pub(crate) mod markers;
 pub(crate) mod measure;
 pub(crate) mod metrics_file;
+pub(crate) mod onnx;
 pub(crate) mod page;
 pub(crate) mod paper;
 pub(crate) mod picture;

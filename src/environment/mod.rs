@@ -6,6 +6,7 @@
 //! special about a task (its words, its measures, its picture) is declared here and read by
 //! everybody else.
 
+pub mod capture;
 mod check;
 mod drawing;
 pub mod frame;

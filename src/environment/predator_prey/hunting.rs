@@ -36,7 +36,8 @@ fn approach(view: &dyn View, state: &[f32], me: usize, prey: [f32; 2]) -> usize 
 }
 
 /// Predators in pairs, the first two that are left, the next two and so on: each pair goes for the prey
-/// nearest to both that no other pair is after, and catches when both are beside it.
+/// nearest to both that no other pair is after, and catches when both are beside it and no other prey
+/// is beside one of them alone, which the other could not help to catch.
 pub(super) fn in_pairs(view: &dyn View, state: &[f32], action: &mut JointAction) {
     let n = view.spec().n_agents();
     let parts = Parts::of(state, n);
@@ -52,7 +53,11 @@ pub(super) fn in_pairs(view: &dyn View, state: &[f32], action: &mut JointAction)
         let nearest = (0..prey.len()).min_by(|&a, &b| far(prey[a]).total_cmp(&far(prey[b])));
         let Some(target) = nearest.map(|index| prey.swap_remove(index)) else { return };
         let is_beside = |one: &usize| distance(parts.predators[*one], target) == 1.0;
-        let together = pair.iter().all(is_beside);
+        let shared = |at: [f32; 2]| {
+            let n_beside = pair.iter().filter(|&&one| distance(parts.predators[one], at) == 1.0);
+            n_beside.count() != 1
+        };
+        let together = pair.iter().all(is_beside) && parts.living_prey().all(shared);
         for &one in pair {
             action[one] = match (together, is_beside(&one)) {
                 (true, _) => CATCH,

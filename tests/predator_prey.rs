@@ -210,6 +210,6 @@ fn rules_that_hunt_catch_more_than_chance() {
     };
     let references = cgcmarl::Scenario::of("predator_prey").unwrap().references().unwrap();
     let scores: Vec<_> = references.into_iter().map(|reference| mean(reference.policy)).collect();
-    assert!(scores[0][0] > 3.95 && scores[0][1] == 0.0, "in pairs: {:?}", scores[0]);
+    assert!(scores[0][0] > 3.7 && scores[0][1] == 0.0, "in pairs: {:?}", scores[0]);
     assert!(scores[1][0] > 2.0, "alone: {:?}", scores[1]);
 }

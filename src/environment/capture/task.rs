@@ -116,6 +116,9 @@ impl Task for CaptureTask {
             random_order = false
             buffer_size = 200_000
 
+            [cg_cmarl.acting]
+            solver = "exact"
+
             [cg_cmarl.exploration]
             start = 1.0
             end = 0.1

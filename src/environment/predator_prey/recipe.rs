@@ -6,7 +6,7 @@ use toml::{Table, Value, toml};
 pub(super) fn recipe(algorithm: &str) -> Table {
     let mut recipe = toml! {
         [training]
-        total_steps = 600_000
+        total_steps = 300_000
 
         [evaluation]
         multipliers = [0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0]
@@ -15,7 +15,7 @@ pub(super) fn recipe(algorithm: &str) -> Table {
         "cg_cmarl" => ours(),
         "dcg" | "vdn" | "iql" | "qmix" => toml! {
             [learning]
-            gamma = 0.95
+            gamma = 0.9
             batch_size = 32
             steps_per_update = 4.0
 
@@ -43,9 +43,9 @@ fn ours() -> Table {
         batch_size = 192
 
         [exploration]
-        start = 0.5
+        start = 0.2
         end = 0.02
-        steps = 100_000
+        steps = 60_000
 
         [multipliers]
         zero_share = 0.05

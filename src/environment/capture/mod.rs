@@ -186,7 +186,7 @@ impl Environment for Capture {
             self.state[..n].iter().enumerate().filter(|(_, worth)| **worth > 0.0)
         {
             let at = place(target as f64 + 1.0, 0.6 * RING);
-            let shape = Shape::square(Role::Target, at, DRAWN_TARGET * f64::from(worth));
+            let shape = Shape::square(Role::Ground, at, DRAWN_TARGET * f64::from(worth));
             shapes.push(shape.labelled(format!("{worth}")));
         }
         for agent in 0..n {

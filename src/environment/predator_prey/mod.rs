@@ -153,7 +153,7 @@ impl Environment for PredatorPrey {
             .map(|cell| Shape::square(Role::Ground, self.position(&cell), DRAWN_CELL))
             .collect();
         for (index, prey) in self.board.prey.iter().enumerate().filter(|(_, prey)| prey.lives) {
-            let shape = Shape::square(Role::Target, self.position(prey), DRAWN_PREY);
+            let shape = Shape::square(Role::Other, self.position(prey), DRAWN_PREY);
             shapes.push(shape.movable(2 * (n + index)));
         }
         let in_vain = |index: usize| {

@@ -92,8 +92,10 @@ impl<'a> Parts<'a> {
 thread_local! {
     /// The grid with a margin as wide as a predator sees.
     static GRID: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// Positions and distances for the graph.
-    static NEAR: RefCell<(Vec<[f32; 2]>, Vec<(f32, usize)>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    /// Where predators stand, for the graph.
+    static POSITIONS: RefCell<Vec<[f32; 2]>> = const { RefCell::new(Vec::new()) };
+    /// Their distances.
+    static NEAR: RefCell<Vec<(f32, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl PreyView {
@@ -221,7 +223,7 @@ impl View for PreyView {
         if graph.n_agents() != n {
             *graph = CoordinationGraph::empty(n);
         }
-        NEAR.with_borrow_mut(|(positions, near)| {
+        POSITIONS.with_borrow_mut(|positions| {
             positions.clear();
             positions.extend_from_slice(parts.predators);
             let gone = |agent: &usize| !parts.lives(*agent);
@@ -229,7 +231,7 @@ impl View for PreyView {
             for agent in (0..n).filter(gone).skip(usize::from(n_gone + 1 == n)) {
                 positions[agent] = [f32::INFINITY; 2];
             }
-            graph.rebuild_k_nearest(positions, self.neighbours, near);
+            NEAR.with_borrow_mut(|near| graph.rebuild_k_nearest(positions, self.neighbours, near));
         });
     }
 

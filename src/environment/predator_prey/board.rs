@@ -107,6 +107,7 @@ impl Board {
     /// Puts everybody on a free cell drawn at random, predators first.
     pub(super) fn scatter(&mut self, rng: &mut Rng) {
         self.occupied.fill(false);
+        self.catches.clear();
         let size = self.size as usize;
         for animal in self.predators.iter_mut().chain(&mut self.prey) {
             loop {
@@ -119,9 +120,10 @@ impl Board {
         }
     }
 
-    /// Marks the cells on which somebody stands; false where two stand on one, or one outside.
+    /// Begins where everybody stands now; false where two stand on one, or one outside.
     pub(super) fn settle(&mut self) -> bool {
         self.occupied.fill(false);
+        self.catches.clear();
         let size = self.size;
         let inside = |cell: Cell| cell.iter().all(|c| (0..size).contains(c));
         let mut living = self.predators.iter().chain(&self.prey).filter(|animal| animal.lives);

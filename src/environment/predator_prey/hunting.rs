@@ -3,7 +3,7 @@
 
 use super::{
     board::{CATCH, MOVES, STAY},
-    view::Parts,
+    view::{Parts, Rows},
 };
 use crate::{environment::View, graph::JointAction};
 
@@ -73,11 +73,12 @@ pub(super) fn in_pairs(view: &dyn View, state: &[f32], action: &mut JointAction)
 pub(super) fn alone(view: &dyn View, state: &[f32], action: &mut JointAction) {
     let n = view.spec().n_agents();
     let parts = Parts::of(state, n);
+    let reach = Rows::reach(view.spec().agent_width) as f32;
     action.clear();
     action.resize(n, STAY);
     for me in (0..n).filter(|&me| parts.lives(me)) {
         let at = parts.predators[me];
-        let is_seen = |prey: &[f32; 2]| (0..2).all(|axis| (prey[axis] - at[axis]).abs() <= 2.0);
+        let is_seen = |prey: &[f32; 2]| (0..2).all(|axis| (prey[axis] - at[axis]).abs() <= reach);
         let seen = parts.living_prey().filter(is_seen);
         let nearest = seen.min_by(|a, b| distance(at, *a).total_cmp(&distance(at, *b)));
         let Some(prey) = nearest else {

@@ -1,6 +1,10 @@
 //! The options of the hunt: everything that defines a score on it.
 
-use super::{board::N_ACTIONS, credit::CAPTURE, view::Rows};
+use super::{
+    board::N_ACTIONS,
+    credit::CAPTURE,
+    view::{MOST_VIEW, Rows},
+};
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec},
     error::{Error, Result, count, within},
@@ -66,7 +70,7 @@ impl PredatorPreyOptions {
         count("size", self.size as u64, SIZES)?;
         count("prey", self.n_prey() as u64, 1..=10_000)?;
         count("horizon", self.horizon as u64, 1..=MAX_HORIZON)?;
-        count("view", self.view as u64, 1..=5)?;
+        count("view", self.view as u64, 1..=MOST_VIEW as u64)?;
         count("neighbours", self.neighbours as u64, 1..=20)?;
         within("punishment", self.punishment, 0.0..=1e6)?;
         let (animals, cells) = (self.agents + self.n_prey(), self.size * self.size);

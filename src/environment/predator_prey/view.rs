@@ -23,6 +23,9 @@ const EMPTY: u8 = 0;
 const PREDATOR: u8 = 1;
 const PREY: u8 = 2;
 
+/// Farthest that a predator can see.
+pub(super) const MOST_VIEW: usize = 5;
+
 /// Widths of the rows of a view.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
@@ -42,6 +45,11 @@ impl Rows {
         let agent = 2 * cells + 5;
         // The cell of the partner, its direction and distance.
         Self { cells, agent, region: 2 * agent + cells + 3 }
+    }
+
+    /// How many cells a predator with a row of this width sees to each side.
+    pub(super) fn reach(agent_width: usize) -> usize {
+        (1..=MOST_VIEW).find(|&view| Self::of(view).agent >= agent_width).unwrap_or_default()
     }
 }
 

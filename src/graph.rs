@@ -70,7 +70,8 @@ impl CoordinationGraph {
         Self::of_pairs(n_agents, (1..n_agents).map(|k| [k - 1, k]).chain(closing))
     }
 
-    /// Each agent paired with its `k` nearest others; ties go to the lower index.
+    /// Each agent paired with its `k` nearest others; ties go to the lower index. Who is nowhere (at a
+    /// position that is not finite) is in no pair.
     pub fn k_nearest(positions: &[[f32; 2]], k: usize) -> Self {
         let mut graph = Self { n_agents: positions.len(), ..Self::default() };
         graph.rebuild_k_nearest(positions, k, &mut Vec::new());
@@ -86,14 +87,16 @@ impl CoordinationGraph {
         near: &mut Vec<(f32, usize)>,
     ) {
         assert_eq!(positions.len(), self.n_agents, "one position per agent");
-        let k = k.min(self.n_agents.saturating_sub(1));
+        let present =
+            || positions.iter().enumerate().filter(|(_, p)| p[0].is_finite() && p[1].is_finite());
         self.members.clear();
-        for (i, p) in positions.iter().enumerate() {
+        for (i, p) in present() {
             near.clear();
-            near.extend(positions.iter().enumerate().filter(|(j, _)| *j != i).map(|(j, q)| {
+            near.extend(present().filter(|(j, _)| *j != i).map(|(j, q)| {
                 let (dx, dy) = (p[0] - q[0], p[1] - q[1]);
                 (dx * dx + dy * dy, j)
             }));
+            let k = k.min(near.len());
             if k > 0 && k < near.len() {
                 near.select_nth_unstable_by(k - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             }
@@ -284,6 +287,15 @@ mod tests {
         let graph = CoordinationGraph::k_nearest(&[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], 1);
         let regions: Vec<_> = graph.regions().collect();
         assert_eq!(regions, [[0, 1], [1, 2]]);
+    }
+
+    #[test]
+    fn who_is_nowhere_has_no_neighbours() {
+        let nowhere = [f32::INFINITY, 0.0];
+        let graph = CoordinationGraph::k_nearest(&[[0.0, 0.0], nowhere, [3.0, 0.0]], 2);
+        assert!(graph.regions().eq([[0, 2]]));
+        assert!(graph.memberships_of(1).is_empty());
+        assert_eq!(CoordinationGraph::k_nearest(&[[0.0, 0.0], nowhere], 2).n_regions(), 0);
     }
 
     #[test]

@@ -6,10 +6,13 @@
 //! special about a task (its words, its measures, its picture) is declared here and read by
 //! everybody else.
 
+pub mod capture;
 mod check;
 mod drawing;
+pub mod frame;
 pub mod matrix_game;
 mod outcome;
+pub mod predator_prey;
 mod registry;
 pub mod simple_spread;
 mod spec;
@@ -112,6 +115,10 @@ pub trait View: Send + Sync {
     /// in frames holds under every symmetry.
     fn frame(&self, _state: &[f32], _members: &[usize], frame: usize) -> usize {
         frame
+    }
+    /// Whether an agent has left for good: a region that loses it has nothing to expect any more.
+    fn has_left(&self, _state: &[f32], _agent: usize) -> bool {
+        false
     }
 }
 

@@ -7,6 +7,8 @@ mod exploration;
 #[cfg(test)]
 mod frame_tests;
 mod head;
+#[cfg(test)]
+mod leaving_tests;
 mod network;
 mod options;
 mod policy;

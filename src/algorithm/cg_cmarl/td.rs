@@ -96,6 +96,8 @@ pub struct TdShard {
     next_values: Vec<f32>,
     d_values: Vec<f32>,
     errors: Vec<f32>,
+    /// What a region has to expect one of whose members has left.
+    nothing: Vec<f32>,
 }
 
 impl TdShard {
@@ -117,6 +119,7 @@ impl TdShard {
             next_values: Vec::new(),
             d_values: Vec::new(),
             errors: vec![0.0; network.n_heads()],
+            nothing: vec![0.0; network.n_heads()],
         }
     }
 
@@ -227,8 +230,11 @@ impl TdShard {
                 let region = self.transitions.regions[now];
                 let costs = &row.outcome[max_regions + region * n_costs..][..n_costs];
                 let rewards = [row.outcome[region]].into_iter().chain(costs.iter().map(|c| -c));
-                let next = self.transitions.followers[now] * n_heads;
-                let targets = head_targets(rewards, discount, &self.next_values[next..][..n_heads]);
+                let next_values = match self.transitions.followers[now] {
+                    ABSENT => &self.nothing[..],
+                    next => &self.next_values[next * n_heads..][..n_heads],
+                };
+                let targets = head_targets(rewards, discount, next_values);
                 let values = &self.values[now * n_heads..][..n_heads];
                 for ((error, value), target) in self.errors.iter_mut().zip(values).zip(targets) {
                     *error = value - target;

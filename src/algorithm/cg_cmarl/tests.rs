@@ -214,15 +214,19 @@ impl<'a> Case<'a> {
     }
 
     /// Half the squared errors by their definition, primary head first.
-    fn losses(&self, (next_action, error): (NextAction, ErrorKind)) -> Vec<f32> {
+    pub(super) fn losses(&self, (next_action, error): (NextAction, ErrorKind)) -> Vec<f32> {
         let row = self.replay.row(0);
         let joint: JointAction = row.actions.iter().map(|&action| usize::from(action)).collect();
         let now = |members: &[usize]| self.values(&self.online, row.state, members, &joint);
+        let (graph, next_graph) = (self.graph(row.state), self.graph(row.next_state));
         let next = |members: &[usize]| {
+            let gone = members.iter().any(|&agent| self.view.has_left(row.next_state, agent));
+            if gone && next_graph.regions().all(|other| other != members) {
+                return vec![0.0; self.network.n_heads()];
+            }
             let joint = self.next_joint(next_action, row.next_state, members);
             self.values(&self.target, row.next_state, members, &joint)
         };
-        let (graph, next_graph) = (self.graph(row.state), self.graph(row.next_state));
         let n_costs = self.network.n_heads() - 1;
         let mut losses = vec![0.0; 1 + n_costs];
         let values: f32 = graph.regions().map(|members| now(members)[0]).sum();
@@ -243,7 +247,7 @@ impl<'a> Case<'a> {
         losses
     }
 
-    fn check_losses(&self, what: &str) {
+    pub(super) fn check_losses(&self, what: &str) {
         for rule in RULES {
             let (found, expected) = (self.accumulate(&self.online, rule).losses, self.losses(rule));
             let near = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-4 * (1.0 + b.abs());

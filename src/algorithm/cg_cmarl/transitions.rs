@@ -48,7 +48,8 @@ pub(super) struct Transitions {
     pub(super) spans: Vec<Span>,
     /// For each row of `now`: its number in the graph, for its reward and costs.
     pub(super) regions: Vec<usize>,
-    /// For each row of `now`: the row of `next` that sees the same members.
+    /// For each row of `now`: the row of `next` that sees the same members; [`ABSENT`] where one of
+    /// them has left.
     pub(super) followers: Vec<usize>,
     /// For each row of `now`: what its members did.
     pub(super) actions: Vec<usize>,
@@ -132,9 +133,13 @@ impl Transitions {
             return 0;
         }
         let (members, seen) = (self.graph.region(region), sample.seen(region));
-        self.followers.push(self.next.n_rows);
         self.regions.push(region);
         self.now.push_region(network, view, row.state, (members, seen));
+        if members.iter().any(|&agent| view.has_left(row.next_state, agent)) {
+            self.followers.push(ABSENT);
+            return 0;
+        }
+        self.followers.push(self.next.n_rows);
         self.next.push_region(network, view, row.next_state, (members, seen));
         1
     }
@@ -159,6 +164,10 @@ impl Transitions {
         }
         for (region, members) in self.graph.regions().enumerate() {
             let same = self.next_graph.regions().position(|other| other == members);
+            if same.is_none() && members.iter().any(|&agent| view.has_left(row.next_state, agent)) {
+                self.followers.push(ABSENT);
+                continue;
+            }
             // A region that the next state does not have goes on as the same members' row there: its
             // own value is of what they get, whoever they are coupled with later.
             let follower = same.map_or(self.next.n_rows, |next| first + next);

@@ -1,7 +1,6 @@
 //! Simple Spread: N agents cover N landmarks and should not collide, with MPE2's physics.
 
 mod assignment;
-mod frame;
 pub mod layout;
 pub mod observation;
 mod observation_options;

@@ -8,10 +8,13 @@
 
 mod check;
 mod drawing;
+pub mod frame;
 pub mod matrix_game;
 mod outcome;
+pub mod particle;
 mod registry;
 pub mod simple_spread;
+pub mod simple_tag;
 mod spec;
 pub mod symmetry;
 mod task;

@@ -1,7 +1,6 @@
 //! Simple Spread: N agents cover N landmarks and should not collide, with MPE2's physics.
 
 mod assignment;
-mod frame;
 pub mod layout;
 pub mod observation;
 mod observation_options;
@@ -14,7 +13,8 @@ mod relative_row;
 pub mod reward;
 mod task;
 
-pub use options::{ActionSet, Cost, GRID, Physics, RewardRule, SimpleSpreadOptions};
+pub use super::particle::GRID;
+pub use options::{ActionSet, Cost, Physics, RewardRule, SimpleSpreadOptions};
 pub use task::SimpleSpreadTask;
 
 use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot, share};

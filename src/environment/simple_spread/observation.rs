@@ -4,10 +4,10 @@
 
 use super::relative_row::{RelativeRow, Scratch};
 pub use super::{
-    frame::Frame,
     observation_options::{ObservationKind, ObservationOptions, agent_width},
     relative_row::PADDING_LANDMARK,
 };
+pub use crate::environment::frame::Frame;
 use crate::{
     environment::{
         Pose, Spec, View, in_order,

@@ -1,6 +1,6 @@
 //! What a region is shown, as users choose it, and how wide the rows are.
 
-use super::frame::Frame;
+use crate::environment::frame::Frame;
 use serde::{Deserialize, Serialize};
 
 /// What a region sees.

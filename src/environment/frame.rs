@@ -1,7 +1,7 @@
 //! The frame in which a region sees the world: one of the eight symmetries of the square, chosen by
 //! the region itself, so that what it sees is the same however the world is turned.
 
-use crate::environment::symmetry::{SQUARE, transform};
+use super::symmetry::{SQUARE, transform};
 use serde::{Deserialize, Serialize};
 
 /// How much of the square's symmetry a frame takes away.
@@ -20,7 +20,7 @@ pub enum Frame {
 
 impl Frame {
     /// Frames of a region.
-    pub(super) const fn n_frames(self) -> usize {
+    pub(crate) const fn n_frames(self) -> usize {
         match self {
             Self::World => SQUARE,
             Self::Cone => 2,
@@ -31,7 +31,7 @@ impl Frame {
     /// The symmetry that takes the world into a frame of a region whose first two members are
     /// `displacement` apart. Where several do (a displacement along an axis or a diagonal), the one
     /// in which the region's row, as `row` writes it, is the largest of them.
-    pub(super) fn symmetry(
+    pub(crate) fn symmetry(
         self,
         displacement: [f32; 2],
         frame: usize,

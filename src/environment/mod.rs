@@ -18,6 +18,7 @@ pub mod simple_tag;
 mod spec;
 pub mod symmetry;
 mod task;
+pub mod warehouse;
 
 pub use check::{check, check_environment};
 pub use drawing::{Drawing, Role, Shape};

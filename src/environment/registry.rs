@@ -1,12 +1,16 @@
 //! The list of tasks: those built in, and those that a user's own program adds.
 
-use super::{Task, simple_spread, simple_tag, task::AnyTask};
+use super::{Task, simple_spread, simple_tag, task::AnyTask, warehouse};
 use crate::error::{Error, Result, closest};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// To add a task: its folder beside this file, and its line here.
 fn built_in() -> Vec<Arc<dyn AnyTask>> {
-    vec![Arc::new(simple_spread::SimpleSpreadTask), Arc::new(simple_tag::SimpleTagTask)]
+    vec![
+        Arc::new(simple_spread::SimpleSpreadTask),
+        Arc::new(simple_tag::SimpleTagTask),
+        Arc::new(warehouse::WarehouseTask),
+    ]
 }
 
 static TASKS: LazyLock<RwLock<Vec<Arc<dyn AnyTask>>>> = LazyLock::new(|| RwLock::new(built_in()));

@@ -22,10 +22,10 @@ const OBSTACLE_PRICE: f64 = 30.0;
 #[serde(rename_all = "snake_case")]
 pub enum Prey {
     /// Straight away from the nearest predator, and back from the border.
+    #[default]
     Runner,
     /// Looks ahead at every force of the grid, while predators move on as they do, and takes the one
     /// that keeps away from all of them, the border and the obstacles.
-    #[default]
     Evader,
 }
 

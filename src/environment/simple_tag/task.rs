@@ -33,7 +33,7 @@ impl Task for SimpleTagTask {
     fn options(&self) -> Vec<(&'static str, &'static str)> {
         vec![
             ("agents", "number of predators"),
-            ("prey", "`evader` (looks ahead) or `runner` (away from the nearest), the weaker"),
+            ("prey", "`runner` (away from the nearest) or `evader` (looks ahead), much stronger"),
             ("obstacles", "number of obstacles"),
             ("contact", "whether what overlaps pushes apart"),
             ("horizon", "steps of one episode"),
@@ -50,7 +50,7 @@ impl Task for SimpleTagTask {
 
     fn choices(&self) -> Vec<(&'static str, Vec<&'static str>)> {
         vec![
-            ("prey", vec!["evader", "runner"]),
+            ("prey", vec!["runner", "evader"]),
             ("start", vec!["apart", "mpe2"]),
             ("contact", vec!["false", "true"]),
         ]
@@ -91,9 +91,9 @@ impl Task for SimpleTagTask {
         &self,
         options: &SimpleTagOptions,
         algorithm: &str,
-        preset: &str,
+        _preset: &str,
         teams: &[usize],
     ) -> Table {
-        recipe::recipe(options.agents, algorithm, preset, teams)
+        recipe::recipe(options.agents, algorithm, teams)
     }
 }

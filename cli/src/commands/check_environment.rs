@@ -85,6 +85,6 @@ fn cell(value: &Value) -> String {
     match value.as_f64() {
         Some(number) if value.is_f64() && number < 1e-3 => format!("{number:.1e}"),
         Some(number) if value.is_f64() => format!("{number:.4}"),
-        _ => value.to_string(),
+        _ => value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned),
     }
 }

@@ -27,6 +27,8 @@ use crate::{
 use observation::TagView;
 use physics::{Bodies, COLLISION, HIT, OBSTACLE_RADIUS, PREDATOR, PREY};
 
+/// What is drawn reaches this far from the centre.
+const DRAWN: f64 = 1.3;
 /// Constraint of predators near each other.
 const COLLISIONS: usize = 0;
 /// Constraint of predators near obstacles.
@@ -204,7 +206,6 @@ impl Environment for SimpleTag {
             };
             shapes.push(shape.movable(2 * body).moving(2 * (n + 1) + 2 * body));
         }
-        let reach = self.options.drawn();
-        Drawing { bounds: [-reach, -reach, reach, reach], shapes }
+        Drawing { bounds: [-DRAWN, -DRAWN, DRAWN, DRAWN], shapes }
     }
 }

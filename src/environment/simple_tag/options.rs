@@ -2,7 +2,6 @@
 
 use super::{
     observation::{AGENT_FIXED, REGION_WIDTH},
-    physics::OBSTACLE_RADIUS,
     prey::Prey,
 };
 use crate::{
@@ -147,10 +146,5 @@ impl SimpleTagOptions {
     /// How far apart everybody starts beside what touches.
     pub(super) fn clearance(&self) -> f64 {
         self.cost_margin * 1.01
-    }
-
-    /// What is drawn reaches this far from the centre.
-    pub(super) fn drawn(&self) -> f64 {
-        1.1 + OBSTACLE_RADIUS
     }
 }

@@ -31,7 +31,8 @@ struct Group {
 struct Episode {
     init_pos: Vec<[f64; 2]>,
     init_vel: Vec<[f64; 2]>,
-    landmarks: Vec<[f64; 2]>,
+    #[serde(rename = "landmarks")]
+    obstacles: Vec<[f64; 2]>,
     obs0: Vec<Vec<f64>>,
     steps: Vec<Step>,
     obs_last: Vec<Vec<f64>>,
@@ -94,7 +95,7 @@ impl Episode {
     fn validate(&self, predators: usize, obstacles: usize) -> std::result::Result<(), String> {
         let bodies = predators + 1;
         let starts = [self.init_pos.len(), self.init_vel.len(), self.obs0.len()];
-        if starts != [bodies; 3] || self.landmarks.len() != obstacles {
+        if starts != [bodies; 3] || self.obstacles.len() != obstacles {
             return Err(format!("the start state is not one of {predators} predators"));
         }
         let vectors = grid_of_forces();
@@ -113,7 +114,7 @@ impl Episode {
 }
 
 fn replay(environment: &mut SimpleTag, episode: &Episode, deviation: &mut GroupDeviation) {
-    environment.place(&episode.init_pos, &episode.init_vel, &episode.landmarks);
+    environment.place(&episode.init_pos, &episode.init_vel, &episode.obstacles);
     compare_observations(environment, &episode.obs0, deviation);
     let n = environment.bodies().prey();
     for step in &episode.steps {

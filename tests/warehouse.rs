@@ -66,7 +66,7 @@ fn free_robots_move_and_are_paid_for_progress() {
 
 #[test]
 fn a_battery_that_is_empty_leaves_nothing_but_staying() {
-    let environment = warehouse(|o| o.battery = 100);
+    let environment = warehouse(|o| (o.agents, o.battery) = (6, 100));
     let view = environment.view();
     let mut state = vec![0.0; view.spec().state_width];
     environment.write_state(&mut state);
@@ -117,7 +117,7 @@ fn options_that_cannot_work_are_refused() {
     assert!(error("agents", 1).contains("`agents`: 1 (must be from 2 to 200)"));
     assert!(error("width", 3).contains("`width`: 3"));
     assert!(error("aisle", 3).contains("`aisle`: 3"));
-    assert!(error("battery", 20).contains("at least 80 on this map"));
+    assert!(error("battery", 20).contains("at least 136 on this map"));
     assert!(error("k", 0).contains("`k`: 0"));
     let crowded = WarehouseOptions {
         width: Some(6),

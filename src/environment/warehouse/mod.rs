@@ -263,9 +263,10 @@ impl Environment for Warehouse {
             let blocked = self.traffic.blockers.get(robot).is_some_and(|&other| other != NOBODY);
             let role = if blocked { Role::Alarm } else { Role::Agent };
             shapes.push(Shape::disc(role, at(cell), 0.38).of_agent(robot));
-            if self.map.kind(self.goals[robot]) == GoalKind::Station {
-                shapes.push(Shape::square(Role::Reached, at(cell), 0.16));
-            }
+            // There is always one, so that every moment has as many shapes as the next.
+            let loaded = self.map.kind(self.goals[robot]) == GoalKind::Station;
+            let size = if loaded { 0.16 } else { 0.01 };
+            shapes.push(Shape::square(Role::Ground, at(cell), size));
         }
         let [width, height] = [self.map.width, self.map.height].map(|size| size as f64);
         Drawing { bounds: [-0.5, -0.5, width - 0.5, height - 0.5], shapes }

@@ -40,7 +40,7 @@ pub struct WarehouseOptions {
 impl Default for WarehouseOptions {
     fn default() -> Self {
         Self {
-            agents: 6,
+            agents: 12,
             width: None,
             height: None,
             aisle: 2,

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
-
 //! An environment that cannot go on stops a training or an evaluation, and what was saved stays.
 
 mod watch;

@@ -1,7 +1,7 @@
 //! The frame in which a region sees the world: one of the eight symmetries of the square, chosen by
 //! the region itself, so that what it sees is the same however the world is turned.
 
-use crate::environment::symmetry::{SQUARE, transform};
+use super::symmetry::{SQUARE, transform};
 use serde::{Deserialize, Serialize};
 
 /// How much of the square's symmetry a frame takes away.

@@ -12,12 +12,15 @@ mod drawing;
 pub mod frame;
 pub mod matrix_game;
 mod outcome;
+pub mod particle;
 pub mod predator_prey;
 mod registry;
 pub mod simple_spread;
+pub mod simple_tag;
 mod spec;
 pub mod symmetry;
 mod task;
+pub mod warehouse;
 
 pub use check::{check, check_environment};
 pub use drawing::{Drawing, Role, Shape};

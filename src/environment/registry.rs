@@ -1,6 +1,6 @@
 //! The list of tasks: those built in, and those that a user's own program adds.
 
-use super::{Task, capture, predator_prey, simple_spread, task::AnyTask};
+use super::{Task, capture, predator_prey, simple_spread, simple_tag, task::AnyTask, warehouse};
 use crate::error::{Error, Result, closest};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -10,6 +10,8 @@ fn built_in() -> Vec<Arc<dyn AnyTask>> {
         Arc::new(simple_spread::SimpleSpreadTask),
         Arc::new(predator_prey::PredatorPreyTask),
         Arc::new(capture::CaptureTask),
+        Arc::new(simple_tag::SimpleTagTask),
+        Arc::new(warehouse::WarehouseTask),
     ]
 }
 

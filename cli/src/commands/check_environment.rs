@@ -3,7 +3,10 @@
 use super::output::{OutputFormat, print};
 use crate::exit::ExitCode;
 use crate::report::table::aligned;
-use cgcmarl::environment::simple_spread::recording::{self, GroupDeviation, TOLERANCE};
+use cgcmarl::environment::{
+    particle::recording::{GroupDeviation, Recording, TOLERANCE},
+    simple_spread, simple_tag,
+};
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,10 @@ pub(crate) struct CheckEnvironmentArgs {
 
 /// Replays the file; fails with exit code 1 where a deviation is above 1e-9 or a count differs.
 pub(crate) fn run(args: &CheckEnvironmentArgs) -> anyhow::Result<ExitCode> {
-    let groups = recording::check(&args.file)?;
+    let recording = Recording::read(&args.file)?;
+    let mut groups = simple_spread::recording::replay_groups(&recording)?;
+    groups.extend(simple_tag::recording::replay_groups(&recording)?);
+    recording.check_found(&groups, &["simple_spread", "simple_tag"])?;
     let text = match args.format {
         OutputFormat::Table => table(&args.file, &groups)?,
         OutputFormat::Json => json(&groups)?,
@@ -77,6 +83,6 @@ fn cell(value: &Value) -> String {
     match value.as_f64() {
         Some(number) if value.is_f64() && number < 1e-3 => format!("{number:.1e}"),
         Some(number) if value.is_f64() => format!("{number:.4}"),
-        _ => value.to_string(),
+        _ => value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned),
     }
 }

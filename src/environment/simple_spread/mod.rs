@@ -13,7 +13,8 @@ mod relative_row;
 pub mod reward;
 mod task;
 
-pub use options::{ActionSet, Cost, GRID, Physics, RewardRule, SimpleSpreadOptions};
+pub use super::particle::GRID;
+pub use options::{ActionSet, Cost, Physics, RewardRule, SimpleSpreadOptions};
 pub use task::SimpleSpreadTask;
 
 use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot, share};

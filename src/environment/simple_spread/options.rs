@@ -5,14 +5,12 @@ use super::{
     observation::{ObservationOptions, agent_width},
 };
 use crate::{
-    environment::{Better, Constraint, Metric, Reduce, Spec},
+    environment::{Better, Constraint, Metric, Reduce, Spec, particle::grid_of_forces},
     error::{Error, Result, count, positive, within},
     graph::{CoordinationGraph, GraphOptions, Topology},
 };
 use serde::{Deserialize, Serialize};
 
-/// Forces along one axis of the grid of actions.
-pub const GRID: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
 /// Radii at which agents begin to pay; they touch at two.
 const COST_RADII: f64 = 2.125;
 /// Most steps of an episode.
@@ -100,7 +98,7 @@ impl ActionSet {
     /// The action vectors u, by index.
     pub fn vectors(self) -> Vec<[f64; 2]> {
         match self {
-            Self::Grid => GRID.iter().flat_map(|&x| GRID.iter().map(move |&y| [x, y])).collect(),
+            Self::Grid => grid_of_forces(),
             Self::Discrete => vec![[0.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]],
         }
     }

@@ -1,74 +1,20 @@
 //! Replays episodes recorded from the MPE2 package and measures how far ours are from them.
 
-use super::{ActionSet, SimpleSpread, SimpleSpreadOptions, reward};
+pub use crate::environment::particle::recording::{
+    GroupDeviation, OBSERVATION_TOLERANCE, TOLERANCE,
+};
+
+use super::{ActionSet, SimpleSpread, SimpleSpreadOptions, reward, task::NAME};
 use crate::{
-    environment::{Ending, Environment, Outcome},
-    error::{Error, Result},
+    environment::{
+        Ending, Environment, Outcome,
+        particle::recording::{NEAR, Recording, widen},
+    },
+    error::Result,
     rng::{Purpose, Streams},
 };
-use serde::{Deserialize, Serialize};
-use std::{io::Read, path::Path};
-
-/// Largest deviation that counts as equal, in double precision.
-pub const TOLERANCE: f64 = 1e-9;
-/// Largest deviation of observations, which are single precision.
-pub const OBSERVATION_TOLERANCE: f64 = 5e-6;
-/// The one format that is read.
-const FORMAT: &str = "mpe2-golden-1";
-/// Distance of the second recorded pair count.
-const NEAR: f64 = 0.2;
-
-/// How far the replay of one group of episodes is from its recording.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct GroupDeviation {
-    /// Team size.
-    pub agents: usize,
-    /// Radius of an agent.
-    pub radius: f64,
-    /// Whether contact forces were on.
-    pub contact: bool,
-    /// Episodes replayed.
-    pub episodes: usize,
-    /// Steps replayed.
-    pub steps: usize,
-    /// Largest deviation of a coordinate of a position.
-    pub position: f64,
-    /// Largest deviation of a coordinate of a velocity.
-    pub velocity: f64,
-    /// Largest deviation of a global, local or mixed reward.
-    pub reward: f64,
-    /// Largest deviation of a landmark's smallest agent distance.
-    pub landmark_distance: f64,
-    /// Largest deviation of an agent's observation.
-    pub observation: f64,
-    /// Steps with another number of pairs closer than two radii, or closer than 0.2.
-    pub pair_mismatches: usize,
-    /// Steps at which only one of the two episodes ended.
-    pub ending_mismatches: usize,
-}
-
-impl GroupDeviation {
-    /// Largest of the deviations that must stay below [`TOLERANCE`].
-    pub fn largest(&self) -> f64 {
-        [self.velocity, self.reward, self.landmark_distance]
-            .into_iter()
-            .fold(self.position, f64::max)
-    }
-
-    /// Whether replay and recording are equal.
-    pub fn passes(&self) -> bool {
-        self.largest() <= TOLERANCE
-            && self.observation <= OBSERVATION_TOLERANCE
-            && self.pair_mismatches + self.ending_mismatches == 0
-    }
-}
-
-#[derive(Deserialize)]
-struct Recording {
-    format: String,
-    local_ratio: f64,
-    groups: Vec<serde_json::Value>,
-}
+use serde::Deserialize;
+use std::path::Path;
 
 #[derive(Deserialize)]
 struct Group {
@@ -106,40 +52,15 @@ struct Step {
 
 /// Replays the Simple Spread groups of a recording, plain JSON or compressed with gzip.
 pub fn check(path: &Path) -> Result<Vec<GroupDeviation>> {
-    let text = read(path)?;
-    let wrong = |error: &serde_json::Error| {
-        Error::format(path, Some(error.line()), format!("not a recording: {error}"))
-    };
-    let recording: Recording = serde_json::from_slice(&text).map_err(|e| wrong(&e))?;
-    if recording.format != FORMAT {
-        let message = format!("format is `{}`, expected `{FORMAT}`", recording.format);
-        return Err(Error::format(path, None, message));
-    }
-    let mut deviations = Vec::new();
-    for (index, value) in recording.groups.into_iter().enumerate() {
-        if value.get("env").and_then(serde_json::Value::as_str) != Some("simple_spread") {
-            continue;
-        }
-        let named =
-            |message: String| Error::format(path, None, format!("group {index}: {message}"));
-        let group: Group = serde_json::from_value(value).map_err(|e| named(e.to_string()))?;
-        deviations.push(check_group(&group, recording.local_ratio).map_err(named)?);
-    }
-    if deviations.is_empty() {
-        return Err(Error::format(path, None, "no group with env `simple_spread`"));
-    }
+    let recording = Recording::read(path)?;
+    let deviations = replay_groups(&recording)?;
+    recording.check_found(&deviations, &[NAME])?;
     Ok(deviations)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    let bytes = std::fs::read(path).map_err(Error::file(path))?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(bytes);
-    }
-    let mut text = Vec::new();
-    let mut decoder = flate2::read::MultiGzDecoder::new(bytes.as_slice());
-    decoder.read_to_end(&mut text).map_err(Error::file(path))?;
-    Ok(text)
+/// Replays the Simple Spread groups of a recording; there may be none.
+pub fn replay_groups(recording: &Recording) -> Result<Vec<GroupDeviation>> {
+    recording.replay(NAME, |group| check_group(group, recording.local_ratio))
 }
 
 fn check_group(group: &Group, local_ratio: f64) -> std::result::Result<GroupDeviation, String> {
@@ -156,6 +77,7 @@ fn check_group(group: &Group, local_ratio: f64) -> std::result::Result<GroupDevi
     };
     let mut environment = SimpleSpread::new(&options).map_err(|error| error.to_string())?;
     let mut deviation = GroupDeviation {
+        task: NAME.into(),
         agents: group.agents,
         radius: group.size,
         contact: group.contact,
@@ -231,7 +153,7 @@ fn compare_step(
             step.env_reward[agent],
         );
         let distance = environment.nearest().distances[agent];
-        widen(&mut deviation.landmark_distance, distance, step.lm_min[agent]);
+        widen(&mut deviation.distance, distance, step.lm_min[agent]);
         for axis in 0..2 {
             let position = environment.positions().get(agent)[axis];
             widen(&mut deviation.position, position, step.pos[agent][axis]);
@@ -262,10 +184,4 @@ fn compare_observations(
             widen(&mut deviation.observation, f64::from(ours), theirs);
         }
     }
-}
-
-/// Raises the largest deviation seen; one that is not a number counts as infinite.
-fn widen(largest: &mut f64, ours: f64, theirs: f64) {
-    let deviation = (ours - theirs).abs();
-    *largest = largest.max(if deviation.is_nan() { f64::INFINITY } else { deviation });
 }

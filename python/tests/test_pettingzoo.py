@@ -45,6 +45,9 @@ def test_the_parallel_interface(module):
 
 @named
 def test_the_agent_by_agent_interface(module):
+    if module.__name__.endswith("capture_v0"):
+        # A state without a target is one, and nobody sees anything in it.
+        warnings.filterwarnings("ignore", message="Observation numpy array is all zeros")
     api_test(module.env(), num_cycles=60)
     seed_test(module.env, num_cycles=30)
     state_test(module.env(), module.parallel_env())

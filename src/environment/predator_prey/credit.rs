@@ -60,3 +60,56 @@ pub(super) fn charge(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        environment::predator_prey::{
+            PredatorPreyOptions,
+            board::{Animal, Board, CATCH, STAY},
+        },
+        rng::{Purpose, Streams},
+    };
+
+    /// What the only catch of three predators, coupled in the pairs 0-1, 0-2 and 1-2, comes to.
+    fn caught(predators: [Cell; 3], catches: [bool; 3]) -> Outcome {
+        let mut board = Board::new(5, 3, 1);
+        board.predators = predators.map(|cell| Animal { cell, lives: true }).to_vec();
+        board.prey = vec![Animal { cell: [2, 2], lives: true }];
+        assert!(board.settle());
+        let actions = catches.map(|catches| if catches { CATCH } else { STAY });
+        board.step(&actions, &mut Streams::new(1).rng(Purpose::Dynamics, 0));
+        let options = PredatorPreyOptions { agents: 3, ..PredatorPreyOptions::default() };
+        let (graph, mut outcome) = (CoordinationGraph::complete(3), Outcome::default());
+        outcome.begin(&options.spec(), &graph);
+        for catch in &board.catches {
+            if catch.succeeds() {
+                pay(&graph, catch, |one| board.predators[one].cell, &mut outcome);
+            } else {
+                charge(&graph, catch, 2.0, &mut outcome);
+            }
+        }
+        outcome
+    }
+
+    #[test]
+    fn a_capture_pays_its_pair_and_of_three_catchers_those_opposite() {
+        let around = [[1, 2], [2, 3], [3, 2]];
+        let two = caught(around, [true, true, false]);
+        assert_eq!((two.team_reward, &two.region_rewards[..]), (10.0, &[1.0, 0.0, 0.0][..]));
+        let three = caught(around, [true; 3]);
+        assert_eq!((three.team_reward, &three.region_rewards[..]), (10.0, &[0.0, 1.0, 0.0][..]));
+        assert_eq!((three.agent_rewards, three.team_costs), (vec![10.0; 3], vec![0.0]));
+    }
+
+    #[test]
+    fn a_catch_in_vain_costs_the_pairs_beside_the_prey_or_else_all_of_the_catcher() {
+        let beside = caught([[1, 2], [4, 4], [3, 2]], [true, false, false]);
+        assert_eq!(beside.region_costs, [0.0, 0.1, 0.0]);
+        assert_eq!((beside.team_costs, beside.agent_costs), (vec![0.1], vec![0.1, 0.0, 0.0]));
+        assert_eq!(beside.agent_rewards, [-2.0; 3]);
+        let alone = caught([[1, 2], [4, 4], [0, 4]], [true, false, false]);
+        assert_eq!(alone.region_costs, [0.05, 0.05, 0.0]);
+    }
+}

@@ -332,3 +332,46 @@ impl View for PreyView {
         !Parts::of(state, self.spec.n_agents()).lives(agent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the lower left corner of three by three cells, a predator to the right and a prey above.
+    #[test]
+    fn a_predator_sees_its_neighbours_and_the_walls() {
+        let prey = Some(1);
+        let options =
+            PredatorPreyOptions { agents: 2, prey, size: 3, view: 1, ..Default::default() };
+        let view = PreyView::new(&options);
+        let state = [-1.0, -1.0, 0.0, -1.0, -1.0, 0.0, 1.0, 1.0, 1.0];
+        let mut row = vec![f32::NAN; view.spec.agent_width];
+        view.agent_row(&state, 0, &mut row);
+        // Cells from the lower left, two numbers each, without its own; walls right, down, left, up.
+        let seen: Vec<usize> = (0..row.len()).filter(|&index| row[index] != 0.0).collect();
+        assert_eq!(seen, [2 * 4, 2 * 6 + 1, 16 + 1, 16 + 2, 20]);
+        assert!(seen.iter().all(|&index| row[index] == 1.0), "{row:?}");
+        let mut allowed = [true; N_ACTIONS];
+        view.action_mask(&state, 0, &mut allowed);
+        assert_eq!(allowed, [true, false, false, true, true, true]);
+        view.action_mask(&state, 1, &mut allowed);
+        assert!(!allowed[CATCH], "the prey is not beside it");
+    }
+
+    #[test]
+    fn the_last_predator_is_paired_with_one_that_has_left() {
+        let view = PreyView::new(&PredatorPreyOptions { agents: 4, ..Default::default() });
+        let mut state = vec![0.0; view.spec.state_width];
+        let lives = 2 * 8;
+        state[..8].copy_from_slice(&[0.5, 0.5, 1.5, 0.5, 2.5, 0.5, 3.5, 0.5]);
+        let mut graph = CoordinationGraph::empty(4);
+        let mut regions = |living: [f32; 4]| {
+            state[lives..lives + 4].copy_from_slice(&living);
+            view.graph(&state, &mut graph);
+            graph.regions().map(<[usize]>::to_vec).collect::<Vec<_>>()
+        };
+        assert_eq!(regions([1.0, 0.0, 1.0, 1.0]), [[0, 2], [0, 3], [2, 3]]);
+        assert_eq!(regions([0.0, 0.0, 1.0, 0.0]), [[0, 2]]);
+        assert!(regions([0.0; 4]).is_empty());
+    }
+}

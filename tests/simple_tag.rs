@@ -5,7 +5,7 @@
 
 use cgcmarl::{
     environment::{
-        Environment, Outcome, Scenario, check, check_environment,
+        Batch, Environment, Outcome, Scenario, Task, check, check_environment,
         frame::Frame,
         simple_tag::{Prey, SimpleTag, SimpleTagOptions, SimpleTagTask, Start, recording},
     },
@@ -62,6 +62,21 @@ fn touches_earn_and_what_is_near_costs() {
     assert_eq!(outcome.team_costs, [1.0, 1.0]);
     assert_eq!(outcome.agent_costs, [1.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
     assert_eq!(outcome.metrics[..3], [2.0, 1.0, 1.0]);
+}
+
+#[test]
+fn the_heuristic_runs_straight_at_the_prey() {
+    let options = SimpleTagOptions::default();
+    let mut environment = SimpleTag::new(&options).unwrap();
+    let places = [[-0.8, 0.0], [0.0, 0.6], [0.4, -0.4], [0.0, 0.0]];
+    environment.place(&places, &[[0.0, 0.0]; 4], &[[0.9, 0.9], [-0.9, -0.9]]);
+    let mut state = vec![0.0; environment.view().spec().state_width];
+    environment.write_state(&mut state);
+    let mut actions = [vec![]];
+    let batch = Batch { view: environment.view(), states: &state, slots: &[0] };
+    SimpleTagTask.references(&options).unwrap()[0].policy.act(batch, &mut actions);
+    // Right, down, left and up at once; action 5·ix + iy.
+    assert_eq!(actions[0], [22, 10, 4]);
 }
 
 #[test]

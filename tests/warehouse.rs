@@ -47,11 +47,11 @@ fn played(robots: [Numbers; 3]) -> (Outcome, Vec<f64>) {
 fn a_contested_cell_blocks_both_and_both_pay() {
     let (outcome, after) =
         played([[4.0, 0.0, 0.0, 0.0], [6.0, 0.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0]]);
-    assert_eq!(outcome.team_costs, [2.0, 2.0]);
+    assert_eq!(outcome.team_costs, [2.0, 0.1]);
     assert_eq!(outcome.metrics[1], 2.0 / 3.0);
     assert_eq!([after[0], after[4]], [4.0, 6.0]);
     // Two conflicts of the first two robots, a move of each.
-    assert_eq!(outcome.agent_costs, [2.0, 1.0, 2.0, 1.0, 0.0, 0.0]);
+    assert_eq!(outcome.agent_costs, [2.0, 0.05, 2.0, 0.05, 0.0, 0.0]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn free_robots_move_and_are_paid_for_progress() {
     // Goal 0 is the cell beside the first shelf: (1, 2).
     let (outcome, after) =
         played([[4.0, 0.0, 0.0, 0.0], [7.0, 0.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0]]);
-    assert_eq!(outcome.team_costs, [0.0, 2.0]);
+    assert_eq!(outcome.team_costs, [0.0, 0.1]);
     assert_eq!([after[0], after[4]], [5.0, 6.0]);
     assert!(outcome.team_reward.abs() < 1e-6, "one went away, one came nearer");
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 use map::{GoalKind, Map};
 use observation::{Robot, WarehouseView};
-use options::ROBOT_NUMBERS;
+use options::{MOVE_ENERGY, ROBOT_NUMBERS};
 use std::sync::Arc;
 use traffic::{NOBODY, Traffic};
 
@@ -108,7 +108,7 @@ impl Warehouse {
             self.targets[robot] = target.unwrap_or(cell);
             self.before[robot] = self.map.distance(self.goals[robot], cell);
             if target.is_some() {
-                outcome.charge(&self.graph, ENERGY, &[robot], 1.0);
+                outcome.charge(&self.graph, ENERGY, &[robot], MOVE_ENERGY as f32);
                 self.batteries[robot] = self.batteries[robot].saturating_sub(1);
                 n_moves += 1;
             }

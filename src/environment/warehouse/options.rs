@@ -7,6 +7,9 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
+/// What a move costs: half of what a step nearer to the goal earns, so that robots still move where
+/// all multipliers are 1.
+pub(super) const MOVE_ENERGY: f64 = 0.05;
 /// Numbers of the state for each robot: place, goal, battery.
 pub(super) const ROBOT_NUMBERS: usize = 4;
 /// Maps of teams up to a size: agents, width, height.
@@ -79,7 +82,7 @@ impl WarehouseOptions {
     pub(super) fn spec(&self) -> Spec {
         let n = self.agents;
         let conflict = Constraint::new("conflict", "blocked moves").at_most(MOST_CONFLICTS);
-        let energy = Constraint::new("energy", "moves").at_most(1.0);
+        let energy = Constraint::new("energy", "0.05 for each move").at_most(MOVE_ENERGY);
         let max_regions = (n * self.k.min(n - 1)).min(n * (n - 1) / 2);
         Spec {
             max_regions,

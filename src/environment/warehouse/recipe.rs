@@ -21,8 +21,8 @@ pub(super) fn recipe(algorithm: &str) -> Table {
             lr_final_share = 0.03
             own_error = 0.2
             [cg_cmarl.multipliers]
-            sample_low = 0.01
-            sample_high = 1.0
+            sample_low = 0.02
+            sample_high = 3.0
         });
     }
     recipe

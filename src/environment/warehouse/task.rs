@@ -52,7 +52,7 @@ impl Task for WarehouseTask {
                       another in exchange: blocked",
             "orders": "one for each robot: a cell beside a shelf, then a station, both by chance",
             "conflicts": "blocked moves per robot and step",
-            "energy": "moves per robot and step, blocked ones too",
+            "energy": "0.05 for each move, blocked ones too",
         })
     }
 

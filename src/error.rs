@@ -49,6 +49,9 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
+    /// A run that another process is writing.
+    #[error("{} is being written by another cgcmarl", .0.display())]
+    Busy(PathBuf),
     /// A state that the program must not touch, such as a run directory that exists.
     #[error("{0}")]
     Refused(String),

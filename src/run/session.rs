@@ -71,6 +71,22 @@ impl Session {
         Ok(Self { training, writer, config })
     }
 
+    /// Takes a training up where it stopped, or starts it; nothing where it is finished. A run of other
+    /// settings is refused; how it is measured may differ.
+    pub fn take_up(config: &Config, place: &Path) -> Result<Option<Self>> {
+        let is_finished = place.join(files::MODEL).exists();
+        let begun = is_finished || RunDir::open(place).is_ok_and(|run| run.has_checkpoint());
+        if begun {
+            refuse_other_settings(config, place)?;
+        }
+        match (is_finished, begun) {
+            (true, _) => Ok(None),
+            (false, true) => Self::resume(place).map(Some),
+            // One that was killed before its first checkpoint is begun again.
+            (false, false) => Self::start(config.clone(), Some(place), place).map(Some),
+        }
+    }
+
     /// The run as readers see it.
     pub fn run_dir(&self) -> &RunDir {
         self.writer.run()
@@ -102,6 +118,22 @@ impl Session {
         self.writer.finish(&self.training.model())?;
         Ok(End::Finished)
     }
+}
+
+fn refuse_other_settings(config: &Config, place: &Path) -> Result<()> {
+    let file = place.join(files::CONFIG);
+    let text = std::fs::read_to_string(&file).map_err(Error::file(&file))?;
+    let mut found = Config::parse(&text).map_err(|message| Error::format(&file, None, message))?;
+    found.evaluation.clone_from(&config.evaluation);
+    if found == *config {
+        return Ok(());
+    }
+    let (has, wanted) = (found.training.total_steps, config.training.total_steps);
+    let steps = if has == wanted { String::new() } else { format!(" ({has} steps, not {wanted})") };
+    Err(Error::Refused(format!(
+        "{} was trained with other settings{steps}: choose another folder with `--out DIR`, or remove it",
+        place.display()
+    )))
 }
 
 /// A loss is checked before its update only, so the last update of a round is checked here.

@@ -44,8 +44,7 @@ impl Log {
         let file = file.map_err(explain).map_err(Error::file(path))?;
         // A file system without locks is not a reason to refuse.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let path = path.display();
-            return Err(Error::Refused(format!("{path} is being written by another cgcmarl")));
+            return Err(Error::Busy(path.into()));
         }
         Ok(Self { path: path.into(), file, kept: Prefix::default() })
     }

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod export;
 mod job_runner;
+pub(crate) mod jobs;
 pub(crate) mod multiplier;
 pub(crate) mod output;
 pub(crate) mod paper_check;

@@ -99,7 +99,17 @@ pub(crate) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Trains to the end, then sweeps and draws.
-fn finish(mut session: Session, beside_paper: bool, quiet: bool) -> anyhow::Result<ExitCode> {
+fn finish(session: Session, beside_paper: bool, quiet: bool) -> anyhow::Result<ExitCode> {
+    let path = session.run_dir().path().to_path_buf();
+    if train_to_the_end(session, quiet)? == End::Stopped {
+        return Ok(ExitCode::from(130));
+    }
+    sweep_and_save(&path, beside_paper, quiet)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Trains to the end, or until somebody presses Ctrl-C.
+pub(super) fn train_to_the_end(mut session: Session, quiet: bool) -> anyhow::Result<End> {
     let path = session.run_dir().path().to_path_buf();
     let spec = session.config.scenario()?.spec()?;
     let mut watcher = Watcher::new(&session, &spec, quiet)?;
@@ -119,14 +129,12 @@ fn finish(mut session: Session, beside_paper: bool, quiet: bool) -> anyhow::Resu
             session.steps(),
             path.display()
         ));
-        return Ok(ExitCode::from(130));
+        return Ok(end);
     }
     report::save_curves(session.run_dir(), &watcher.measures)?;
-    drop(session);
     // The training is saved, so that Ctrl-C need not wait for the sweep.
     watcher.interrupted.store(true, Ordering::SeqCst);
-    sweep_and_save(&path, beside_paper, quiet)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(end)
 }
 
 /// Shows progress, and stops on Ctrl-C.

@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 19] = [
     "train",
     "resume",
     "evaluate",
@@ -19,6 +19,9 @@ const VERBS: [&str; 16] = [
     "config",
     "check-environment",
     "solve",
+    "export",
+    "jobs",
+    "run-job",
 ];
 
 #[test]

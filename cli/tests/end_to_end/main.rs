@@ -9,6 +9,7 @@ mod help;
 mod hostile_files;
 mod hostile_settings;
 mod interruption;
+mod jobs;
 mod mistakes;
 mod program;
 mod reproduction;

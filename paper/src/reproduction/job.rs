@@ -120,36 +120,11 @@ fn is_complete(row: &RowResult, plan: &Plan) -> bool {
 }
 
 fn train(place: &Path, config: &Config, watch: &mut dyn Watch) -> Result<End> {
-    if place.join(files::MODEL).exists() && is_same(place, config)? {
-        return Ok(End::Finished);
-    }
-    let mut session = open_session(place, config)?;
+    let Some(mut session) = Session::take_up(config, place)? else { return Ok(End::Finished) };
     let mut timed = Timed::new(watch, place.join(files::TRAINING_SECONDS));
     let end = session.run(&mut timed);
     timed.note()?;
     end
-}
-
-/// Whether a run was made with this configuration; how it is measured may differ.
-fn is_same(place: &Path, config: &Config) -> Result<bool> {
-    let file = place.join(files::CONFIG);
-    let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
-    let mut found = Config::parse(&text).map_err(|message| Error::format(&file, None, message))?;
-    found.evaluation.clone_from(&config.evaluation);
-    if found == *config {
-        return Ok(true);
-    }
-    Err(other_settings(place, found.training.total_steps, config.training.total_steps))
-}
-
-/// Takes a training up where it stopped, or starts it.
-fn open_session(place: &Path, config: &Config) -> Result<Session> {
-    let begun = RunDir::open(place).is_ok_and(|run| run.has_checkpoint());
-    if begun && is_same(place, config)? {
-        return Session::resume(place);
-    }
-    // One that was killed before its first checkpoint is begun again.
-    Session::start(config.clone(), Some(place), place)
 }
 
 /// The same scenario with its landmarks elsewhere.

@@ -3,6 +3,7 @@
 use crate::{
     failure::{raised, refused},
     model::described,
+    remote,
 };
 use cgcmarl::{
     Config, Environment, Outcome,
@@ -43,10 +44,11 @@ pub(crate) struct Environments {
 /// The names of all tasks, each with what it says about itself, as JSON.
 #[pyfunction]
 pub(crate) fn tasks() -> PyResult<String> {
-    let all = cgcmarl::environment::tasks()
-        .into_iter()
-        .map(|name| Scenario::of(&name).and_then(|scenario| scenario.info()).map_err(raised));
-    let all = all.collect::<PyResult<Vec<_>>>()?;
+    // What others wrote is not built in, and says nothing before it is named.
+    let built_in = cgcmarl::environment::tasks().into_iter().filter(|name| name != remote::NAME);
+    let all = built_in
+        .map(|name| Scenario::of(&name).and_then(|scenario| scenario.info()).map_err(raised))
+        .collect::<PyResult<Vec<_>>>()?;
     serde_json::to_string(&all).map_err(|error| refused(error.to_string()))
 }
 

@@ -160,3 +160,7 @@ def test_a_gymnasium_environment_of_tuples_and_one_agent_by_agent(tmp_path):
         **quick,
     )
     assert ours.agents == 2 and ours.constraints == ["collision"]
+
+
+def test_built_in_tasks_are_still_listed(choir):
+    assert "simple_spread" in cgcmarl.tasks() and "pettingzoo" not in cgcmarl.tasks()

@@ -5,5 +5,4 @@ mod process;
 mod task;
 
 pub(crate) use process::Interpreter;
-use task::NAME;
-pub(crate) use task::register;
+pub(crate) use task::{NAME, register};

@@ -82,6 +82,8 @@ def _run(
 ) -> Model:
     tell = None if callback is None else lambda steps, line: callback(steps, json.loads(line))
     place = None if out is None else os.fspath(out)
+    if place == "":
+        raise ValueError("out: '' is not a folder")
     path, _ = _native.train(
         settings, place, os.fspath(root), going_on, thread_count(threads), tell
     )

@@ -9,6 +9,7 @@ use cgcmarl::{
     Config, Environment, Outcome,
     environment::{Ending, Scenario},
     rng::{Purpose, Rng, RngPosition, Streams},
+    run::limits::environments_together,
 };
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2,
@@ -115,6 +116,10 @@ impl Environments {
             .map_err(raised)?;
         if n == 0 {
             return Err(refused("at least one environment"));
+        }
+        let most = environments_together(&scenario.spec().map_err(raised)?);
+        if n > most {
+            return Err(refused(format!("n: {n} environments do not fit the memory; {most} do")));
         }
         let place = |index: usize| {
             let mut place = Place {

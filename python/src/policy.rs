@@ -8,7 +8,10 @@ use cgcmarl::{
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, ndarray::Array2};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError},
+};
 
 /// What a decision is made with; kept between calls.
 struct Desk {
@@ -59,9 +62,12 @@ impl Policy {
             actions.resize_with(n, JointAction::new);
             slots.clear();
             slots.extend(0..n);
-            policy.act(Batch { view: self.environment.view(), states: rows, slots }, actions);
-            actions.iter().flatten().map(|&action| action as i64).collect::<Vec<_>>()
+            let batch = Batch { view: self.environment.view(), states: rows, slots };
+            // Numbers that no state of the task has may lead anywhere.
+            catch_unwind(AssertUnwindSafe(|| policy.act(batch, actions))).ok()?;
+            Some(actions.iter().flatten().map(|&action| action as i64).collect::<Vec<_>>())
         });
+        let chosen = chosen.ok_or_else(|| refused("states: not all are states of this task"))?;
         let chosen = Array2::from_shape_vec((n, n_agents), chosen)
             .map_err(|error| refused(error.to_string()))?;
         Ok(chosen.into_pyarray(py))

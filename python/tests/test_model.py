@@ -110,3 +110,10 @@ def test_mistakes_are_named(model, call, told):
 def test_a_run_that_is_not_there_is_named(tmp_path):
     with pytest.raises((ValueError, OSError), match="nowhere"):
         cgcmarl.load(tmp_path / "nowhere")
+
+
+def test_numbers_that_are_no_state_are_refused_and_a_lone_predator_acts():
+    policy = cgcmarl.load(MODEL.parent / "predator_prey").policy(1.0)
+    with pytest.raises(ValueError, match="states"):
+        policy.act(np.full(policy.state_width, 1e9))
+    assert policy.act(np.zeros(policy.state_width)).shape == (8,)

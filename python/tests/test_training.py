@@ -97,6 +97,11 @@ def test_mistakes_are_named_before_anything_is_written(settings, told, tmp_path)
     assert not (out / "metrics.jsonl").exists()
 
 
+def test_an_empty_folder_name_is_refused():
+    with pytest.raises(ValueError, match="out: ''"):
+        cgcmarl.train(out="", **SMALL)
+
+
 def test_a_run_is_not_overwritten(tmp_path):
     cgcmarl.train(out=tmp_path / "run", **SMALL)
     with pytest.raises(ValueError, match="run"):

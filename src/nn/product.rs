@@ -24,7 +24,7 @@ impl<'a> Matrix<'a> {
     /// A row-major matrix whose rows start `stride` numbers apart; the last may end with its numbers.
     pub fn strided(data: &'a [f32], n_rows: usize, n_columns: usize, stride: usize) -> Self {
         assert!(n_columns <= stride, "{n_columns} columns in rows of {stride}");
-        let len = n_rows.saturating_sub(1) * stride + n_columns;
+        let len = if n_rows == 0 { 0 } else { (n_rows - 1) * stride + n_columns };
         assert!(data.len() >= len, "{} < {n_rows}x{stride}", data.len());
         Self { data, n_rows, n_columns, stride, transposed: false }
     }

@@ -113,6 +113,7 @@ pub(crate) fn run(args: &RunJobArgs) -> anyhow::Result<ExitCode> {
         std::io::stdin().read_to_string(&mut text).context("standard input")?;
     }
     let job: Job = serde_json::from_str(text.trim()).with_context(|| format!("job {text}"))?;
+    ensure!(!job.out.as_os_str().is_empty(), "job {text}: `out` is empty");
     let config = resolve(None, &job.settings)?;
     let mut training = on_threads(threads, || Session::take_up(&config, &job.out))?;
     if let Err(Error::Busy(file)) = &training {

@@ -3,6 +3,7 @@
 use super::output::{self, print, remark};
 use crate::exit::ExitCode;
 use crate::report::{page, paper::comparison};
+use anyhow::ensure;
 use cgcmarl::{Model, checkpoint::atomic, evaluation::Front, run::on_threads, run_dir::files};
 use cgcmarl_paper::reproduction::open;
 use clap::Args;
@@ -28,6 +29,8 @@ pub(crate) struct ReportArgs {
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     output::check_file(&args.out)?;
+    let is_page = args.out.extension().is_some_and(|end| end == "html" || end == "htm");
+    ensure!(is_page || !args.out.exists(), "{} exists and is no page", args.out.display());
     let html = if let Some(results) = open(&args.run)? {
         comparison::comparison_page(&results)?
     } else {

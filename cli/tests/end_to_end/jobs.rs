@@ -62,6 +62,7 @@ fn mistakes_are_named_before_any_work() {
         (&["jobs", "--out", "g", "--over", "seed=1,,2"], "a value is empty"),
         (&["jobs", "--out", "g", "--over", "sead=1"], "seed"),
         (&["run-job", "nonsense"], "nonsense"),
+        (&["run-job", r#"{"out": "", "settings": []}"#], "`out` is empty"),
         (&["run-job", r#"{"out": "g", "settings": ["gama=1"]}"#], "gamma"),
         (&["run-job", r#"{"out": "g", "settings": [], "when": 1}"#], "when"),
     ] {
@@ -80,5 +81,7 @@ fn a_network_is_exported_once() {
     let contract = String::from_utf8_lossy(&file);
     assert!(contract.contains(r#""heads":["task","collision"]"#) && file.len() > 100_000);
     assert!(place.fail(&["export", model, "--out", "network.onnx"]).contains("exists"));
+    assert_eq!(place.read("network.onnx"), file);
+    assert!(place.fail(&["report", model, "--out", "network.onnx"]).contains("is no page"));
     assert_eq!(place.read("network.onnx"), file);
 }

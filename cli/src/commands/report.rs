@@ -30,7 +30,7 @@ pub(crate) struct ReportArgs {
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     output::check_file(&args.out)?;
     let is_page = args.out.extension().is_some_and(|end| end == "html" || end == "htm");
-    ensure!(is_page || !args.out.exists(), "{} exists and is no page", args.out.display());
+    ensure!(is_page || !args.out.is_file(), "{} exists and is no page", args.out.display());
     let html = if let Some(results) = open(&args.run)? {
         comparison::comparison_page(&results)?
     } else {

@@ -106,9 +106,10 @@ impl CgCmarl {
         let steps = self.steps();
         let Self { options, network, weights, latest, .. } = self;
         let team = &mut self.teams[self.team];
-        let gradient = team.gradient(options, (network.as_ref(), weights), view, latest);
+        team.measure(options, (network.as_ref(), weights), view, latest);
         let progress = (steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
-        weights.descend(gradient, progress);
+        let (gradients, n_shares) = team.gradients();
+        weights.descend(&gradients[..n_shares], progress);
         self.follow_losses(steps);
     }
 

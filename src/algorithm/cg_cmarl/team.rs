@@ -58,6 +58,8 @@ pub(super) struct Team {
     actors: Vec<Actor>,
     masks: ActionMasks,
     shards: Vec<TdShard>,
+    /// How many of them the last batch took.
+    n_shards: usize,
     sampler: Sampler,
     outcome: Vec<f32>,
     /// Steps of this team so far.
@@ -97,6 +99,7 @@ impl Team {
             actors: Vec::new(),
             masks: ActionMasks::default(),
             shards: Vec::new(),
+            n_shards: 0,
             sampler: Sampler::new(options, batch_size, spec.n_agents()),
             outcome: Vec::with_capacity(shape.outcome),
             steps: 0,
@@ -178,14 +181,15 @@ impl Team {
         self.updates < due_after(options, self.steps)
     }
 
-    /// The gradient of a batch of its memory, and the mean loss of each head.
-    pub(super) fn gradient(
+    /// Measures the gradient of a batch of its memory, in [`Self::gradients`], and the mean loss of
+    /// each head.
+    pub(super) fn measure(
         &mut self,
         options: &CgCmarlOptions,
         (network, weights): (&TwoHead, &Weights),
         view: &dyn View,
         losses: &mut [f32],
-    ) -> &Gradient {
+    ) {
         let n_rows = self.sampler.draw(view, &self.replay, &mut self.replay_rng).max(1);
         let samples = &self.sampler.samples;
         let inputs = TdInputs {
@@ -198,11 +202,11 @@ impl Team {
             n_rows,
         };
         let share = samples.len().div_ceil(n_shares(n_rows)).max(1);
-        let n_shards = samples.len().div_ceil(share);
-        while self.shards.len() < n_shards {
+        self.n_shards = samples.len().div_ceil(share);
+        while self.shards.len() < self.n_shards {
             self.shards.push(TdShard::new(network, view, options.coordination.build()));
         }
-        match &mut self.shards[..n_shards] {
+        match &mut self.shards[..self.n_shards] {
             // Handing a single share to another thread would only cost time.
             [shard] => shard.accumulate(inputs, samples),
             shards => shards
@@ -211,14 +215,17 @@ impl Team {
                 .for_each(|(shard, samples)| shard.accumulate(inputs, samples)),
         }
         self.updates += 1;
-        let (first, rest) = self.shards[..n_shards].split_at_mut(1);
-        for shard in rest {
-            first[0].gradient.add(&shard.gradient);
-            first[0].losses.iter_mut().zip(&shard.losses).for_each(|(sum, l)| *sum += l);
+        losses.fill(0.0);
+        for shard in &self.shards[..self.n_shards] {
+            losses.iter_mut().zip(&shard.losses).for_each(|(sum, loss)| *sum += loss);
         }
-        let sums = losses.iter_mut().zip(&first[0].losses);
-        sums.for_each(|(mean, loss)| *mean = loss / n_rows as f32);
-        &self.shards[0].gradient
+        losses.iter_mut().for_each(|mean| *mean /= n_rows as f32);
+    }
+
+    /// Whose sum is the gradient measured last.
+    pub(super) fn gradients(&self) -> ([&Gradient; MOST_SHARES], usize) {
+        let last = self.n_shards - 1;
+        (std::array::from_fn(|share| &self.shards[share.min(last)].gradient), self.n_shards)
     }
 
     /// Writes everything it keeps.

@@ -16,10 +16,16 @@ use crate::{
 /// Rows that one product of the network works on, at the least where there are as many.
 const ROWS_PER_SHARD: usize = 128;
 
-/// How many states go through the network together; depends on the graph only, so that the number
-/// of threads never changes a result.
-pub(super) fn states_per_shard(max_regions: usize) -> usize {
-    ROWS_PER_SHARD.div_ceil(max_regions.max(1))
+/// Rows that are worth a shard of their own, where there are few.
+const FEWEST_ROWS: usize = 12;
+
+/// How many of some states, of so many rows each, go through the network together: few enough for
+/// two threads, or for an even number of shards. Depends on the states only, so that the number of
+/// threads never changes a result.
+pub(super) fn states_per_shard(n_states: usize, n_rows: usize) -> usize {
+    let states = |rows: usize| rows.div_ceil(n_rows.max(1));
+    let n_shards = n_states.div_ceil(states(ROWS_PER_SHARD)).next_multiple_of(2);
+    n_states.div_ceil(n_shards).max(states(FEWEST_ROWS)).max(1)
 }
 
 /// What an actor needs to know of the moment.
@@ -184,6 +190,15 @@ mod tests {
         },
         rng::{Purpose, Streams},
     };
+
+    #[test]
+    fn states_are_shared_evenly_where_they_are_enough() {
+        for (n_states, n_rows, share) in
+            [(1, 45, 1), (8, 3, 4), (6, 3, 4), (8, 15, 4), (8, 45, 2), (500, 3, 42), (8, 0, 12)]
+        {
+            assert_eq!(states_per_shard(n_states, n_rows), share, "{n_states} of {n_rows} rows");
+        }
+    }
 
     /// Tables of a state under a symmetry, entries as they are named without it.
     fn tables(averaging: Averaging, symmetry: usize) -> Vec<f32> {

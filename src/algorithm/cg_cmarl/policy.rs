@@ -146,7 +146,7 @@ impl Policy for CgCmarlPolicy {
     }
 }
 
-/// Chooses for many states on as many threads as there are; the shards depend on the graph only.
+/// Chooses for many states on as many threads as there are; the shards depend on the states only.
 pub(super) fn choose_in_shards(
     actors: &mut Vec<Actor>,
     context: ActingContext<'_>,
@@ -158,7 +158,7 @@ pub(super) fn choose_in_shards(
     actions: &mut [JointAction],
 ) {
     let spec = batch.view.spec();
-    let share = states_per_shard(spec.max_regions * averaging.frames);
+    let share = states_per_shard(actions.len(), spec.max_regions * averaging.frames);
     while actors.len() < actions.len().div_ceil(share) {
         actors.push(Actor::new(batch.view, coordinator(), averaging));
     }

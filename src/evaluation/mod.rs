@@ -5,6 +5,7 @@ pub mod choice;
 pub mod front;
 mod named;
 pub mod pareto;
+pub mod part;
 mod play;
 mod random;
 pub mod score;

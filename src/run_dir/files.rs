@@ -32,6 +32,8 @@ pub const FRONT_PNG: &str = "front.png";
 pub const TEAMS: &str = "teams";
 /// The multiplier that keeps a limit, with its evidence.
 pub const CHOICE: &str = "choice.json";
+/// The model card: what was trained, and its front, for people and model hubs.
+pub const MODEL_CARD: &str = "README.md";
 /// Where the errors of the trained model come from.
 pub const ERROR_BUDGET: &str = "error_budget.json";
 /// How long the run was trained, where somebody noted it.

@@ -2,6 +2,7 @@
 
 use super::{
     conditions::Conditions,
+    merge::PartArgs,
     multiplier,
     output::{self, OutputFormat, print},
 };
@@ -24,6 +25,7 @@ Examples:
   cgcmarl evaluate RUN --multiplier 0.5
   cgcmarl evaluate RUN --multiplier NAME=0.5,OTHER=0.1   each constraint by its name
   cgcmarl evaluate RUN --agents 6 --episodes 2000
+  cgcmarl evaluate RUN --episodes 2000 --episode-range 0..500 --part a.json   a part, for `merge`
   cgcmarl evaluate RUN --export-uai decision.LG          its first decision, for other solvers";
 
 /// What `evaluate` takes.
@@ -41,6 +43,8 @@ pub(crate) struct EvaluateArgs {
     /// Episodes to play [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
+    #[command(flatten)]
+    part: PartArgs,
     /// Write one decision as a log-UAI file instead of playing
     #[arg(long, value_name = "FILE")]
     export_uai: Option<PathBuf>,
@@ -63,7 +67,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let threads = output::threads(args.threads)?;
     let mut model = Model::open(&args.run)?;
     let mut config = args.conditions.apply(&model.config)?;
-    model.act_as(&config);
+    model.act_as(&config)?;
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     let spec = config.scenario()?.spec()?;
     let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
@@ -75,15 +79,30 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         output::check_file(file)?;
         return export(args, &model, &config, file, &multipliers);
     }
+    if let Some(range) = args.part.range(config.evaluation.episodes)? {
+        let (scenario, options) = (config.scenario()?, &config.evaluation);
+        let points = [multipliers];
+        let play = || model.score_part(&scenario, options, range, &points);
+        return args.part.write(&on_threads(threads, play)??);
+    }
     let score = on_threads(threads, || score(&model, &config, multipliers))??;
-    match args.format {
-        OutputFormat::Table => print(&table::score_table(&score, &Measures::of(&spec))),
-        OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
-    }?;
+    print_score(&score, &Measures::of(&spec), args.format)?;
     if args.beside_paper && args.format == OutputFormat::Table {
         print(&format!("\n{}", paper::table(spec.n_agents())))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a score.
+pub(super) fn print_score(
+    score: &Score,
+    measures: &Measures,
+    format: OutputFormat,
+) -> anyhow::Result<()> {
+    match format {
+        OutputFormat::Table => print(&table::score_table(score, measures)),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(score)?),
+    }
 }
 
 /// The score of a model under some conditions.

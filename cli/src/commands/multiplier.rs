@@ -71,10 +71,12 @@ pub(crate) fn apply_lists(
     spec: &Spec,
     options: &mut EvaluationOptions,
 ) -> anyhow::Result<()> {
-    if !lists.is_empty() {
+    let (names, mut is_shared) = (spec.constraint_names(), false);
+    // A list for all takes the place of every list that the run has; one by name only of its own.
+    if lists.iter().any(|list| !list.contains('=')) {
         options.grid.clear();
     }
-    let (names, mut is_shared) = (spec.constraint_names(), false);
+    let mut named: Vec<&str> = vec![];
     for list in lists {
         let (name, numbers) = match list.split_once('=') {
             Some((name, numbers)) => (Some(name), numbers),
@@ -84,7 +86,9 @@ pub(crate) fn apply_lists(
         let values = values.collect::<anyhow::Result<Vec<f32>>>()?;
         let repeated = if let Some(name) = name {
             constraint(MANY, name, &names)?;
-            options.grid.insert(name.to_owned(), values).is_some()
+            options.grid.insert(name.to_owned(), values);
+            named.push(name);
+            named.iter().filter(|known| **known == name).count() > 1
         } else {
             options.multipliers = values;
             std::mem::replace(&mut is_shared, true)
@@ -202,6 +206,13 @@ mod tests {
     #[test]
     fn a_sweep_takes_one_list_or_a_grid() {
         assert_eq!(swept(&["0,0.5"]).unwrap().multipliers, [0.0, 0.5]);
+        let mut run = EvaluationOptions::default();
+        run.grid.insert("energy".into(), vec![0.0]);
+        apply_lists(&["collision=0,1".to_owned()], &spec(), &mut run).unwrap();
+        assert_eq!(
+            (&run.grid["collision"][..], &run.grid["energy"][..]),
+            (&[0.0, 1.0][..], &[0.0][..])
+        );
         let grid = swept(&["collision=0,0.5", "energy=1"]).unwrap().grid;
         assert_eq!((&grid["collision"][..], &grid["energy"][..]), (&[0.0, 0.5][..], &[1.0][..]));
         for lists in

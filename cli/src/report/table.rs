@@ -45,7 +45,7 @@ pub(crate) fn teams_table(fronts: &[Front]) -> String {
         let axes = front.measures.axis_metrics().filter_map(|metric| {
             let estimate = shown(metric, point.score.metrics.get(&metric.name)?);
             let digits = column_digits(metric, [estimate.mean]);
-            Some(format!("{:.digits$} ±{:.digits$}", estimate.mean, estimate.half_width()))
+            Some(cell(&estimate, &point.score, digits))
         });
         let start = std::iter::once(front.n_agents.to_string());
         Some(start.chain(multiplier_cells(&point.score, &front.measures)).chain(axes).collect())
@@ -71,7 +71,10 @@ pub(crate) fn volume(volume: f64) -> String {
 /// One policy: a row of the same table.
 pub(crate) fn score_table(score: &Score, measures: &Measures) -> String {
     let rows = score_rows(&[(false, score)], measures);
-    format!("{rows}\n± 95 % interval over {} episodes\n", score.n_episodes)
+    match score.n_episodes {
+        1 => format!("{rows}\none episode, which has no interval\n"),
+        episodes => format!("{rows}\n± 95 % interval over {episodes} episodes\n"),
+    }
 }
 
 fn heading(front: &Front) -> String {
@@ -108,11 +111,19 @@ fn score_rows(scores: &[(bool, &Score)], measures: &Measures) -> String {
             })
             .collect();
         let digits = column_digits(metric, estimates.iter().map(|estimate| estimate.mean));
-        let cell = |e: &Estimate| format!("{:.digits$} ±{:.digits$}", e.mean, e.half_width());
-        columns.push([title(metric)].into_iter().chain(estimates.iter().map(cell)).collect());
+        let cells = scores.iter().zip(&estimates).map(|((_, s), e)| cell(e, s, digits));
+        columns.push([title(metric)].into_iter().chain(cells).collect());
     }
     let row = |index: usize| columns.iter().map(|column| column[index].clone()).collect();
     aligned(&(0..=scores.len()).map(row).collect::<Vec<Vec<String>>>())
+}
+
+/// A number and its interval; one episode has none.
+fn cell(estimate: &Estimate, score: &Score, digits: usize) -> String {
+    if score.n_episodes * score.n_seeds == 1 {
+        return format!("{:.digits$}", estimate.mean);
+    }
+    format!("{:.digits$} ±{:.digits$}", estimate.mean, estimate.half_width())
 }
 
 /// Over the columns of multipliers: `λ` alone, or one for each constraint.

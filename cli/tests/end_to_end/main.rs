@@ -11,6 +11,8 @@ mod hostile_settings;
 mod interruption;
 mod jobs;
 mod mistakes;
+mod parts;
+mod playing;
 mod program;
 mod reproduction;
 mod runs;

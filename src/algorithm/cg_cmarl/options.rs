@@ -197,6 +197,9 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     if per_constraint(&options.multipliers.fixed, spec.n_constraints()).is_none() {
         return Err(wrong_length("fixed", &options.multipliers.fixed, spec));
     }
+    if per_constraint(&options.multipliers.cost_limit, spec.n_constraints()).is_none() {
+        return Err(wrong_length("cost_limit", &options.multipliers.cost_limit, spec));
+    }
     if spec.constraints.is_empty() {
         return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
     }

@@ -139,6 +139,17 @@ impl View for SpreadView {
         });
     }
 
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        if self.kind == ObservationKind::Relative {
+            return self.relative.layout();
+        }
+        let size = self.spec.region_size;
+        let mut groups = member_groups(size);
+        groups.push(("landmarks".into(), 2 * self.spec.n_agents()));
+        groups.push(("displacement between each two members".into(), size * (size - 1)));
+        groups
+    }
+
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
         let parts = Parts::of(state, self.spec.n_agents());
         SCRATCH.with_borrow_mut(|scratch| {
@@ -225,6 +236,11 @@ fn write_relative_to(me: [f32; 2], points: &[[f32; 2]], cells: &mut [[f32; 2]]) 
 pub(super) fn pairs_of(members: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let later = |slot: usize| members[slot + 1..].iter();
     members.iter().enumerate().flat_map(move |(slot, &a)| later(slot).map(move |&b| (a, b)))
+}
+
+/// What the entries of the members are.
+pub(super) fn member_groups(size: usize) -> Vec<(String, usize)> {
+    (0..size).map(|member| (format!("velocity and position of member {member}"), 4)).collect()
 }
 
 /// Writes velocity and position of each member; returns the rest of the row.

@@ -5,7 +5,7 @@
 //! are to it, and whether there is one; what the team is like.
 
 use super::{
-    observation::{Parts, pairs_of, write_members},
+    observation::{Parts, member_groups, pairs_of, write_members},
     observation_options::ObservationOptions,
 };
 use crate::environment::symmetry::transform;
@@ -161,6 +161,30 @@ impl RelativeRow {
         for cells in columns {
             self.write_padding(parts, members, symmetry, cells);
         }
+    }
+
+    /// What the entries are, group by group.
+    pub(super) fn layout(&self) -> Vec<(String, usize)> {
+        let size = self.region_size;
+        let mut groups: Vec<(String, usize)> = member_groups(size);
+        for (a, b) in pairs_of(&(0..size).collect::<Vec<_>>()) {
+            let words = format!("displacement, distance and direction from member {a} to {b}");
+            groups.push((words, 5));
+        }
+        for landmark in 0..self.n_landmarks {
+            let named = |words: &str| format!("landmark {landmark}, nearest first: {words}");
+            groups.push((named("displacement from each member"), 2 * size));
+            groups.push((named("distance from each member"), size));
+            groups.push((named("direction from each member"), 2 * size));
+            if self.occupancy {
+                groups.push((named("how far the nearest other agent is, and how near"), 2));
+            }
+            if self.flags {
+                groups.push((named("whether there is one"), 1));
+            }
+        }
+        groups.extend(self.team.map(|_| ("radius and density of the team".into(), 2)));
+        groups
     }
 
     /// Entries of a landmark.

@@ -51,6 +51,8 @@ pub mod algorithm;
 #[doc(hidden)]
 pub mod argmax;
 #[doc(hidden)]
+pub mod cell_grid;
+#[doc(hidden)]
 pub mod checkpoint;
 pub mod coordination;
 pub mod environment;

@@ -44,6 +44,10 @@ enum Check {
     Structure,
     /// Constraint violation and policy suboptimality
     Violation,
+    /// Corollary: a network that cannot represent the values
+    Representation,
+    /// Complexity table: times of a decision
+    Complexity,
     /// Everything
     All,
 }
@@ -104,7 +108,7 @@ pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
 /// Runs the chosen checks and says how far they are.
 fn checks(chosen: Check, seed: u64) -> Report {
     type Run = fn(u64, &(dyn Fn() + Sync)) -> Report;
-    let all: [(Check, &str, usize, Run); 5] = [
+    let all: [(Check, &str, usize, Run); 7] = [
         (Check::Convergence, "convergence", 4, |seed, tick| {
             theory::check_convergence(&theory::ConvergenceOptions::default(), seed, tick)
         }),
@@ -119,6 +123,12 @@ fn checks(chosen: Check, seed: u64) -> Report {
         }),
         (Check::Violation, "violation", 2, |seed, tick| {
             theory::check_violation(&theory::ViolationOptions::default(), seed, tick)
+        }),
+        (Check::Representation, "representation", 2, |seed, tick| {
+            theory::check_representation(&theory::RepresentationOptions::default(), seed, tick)
+        }),
+        (Check::Complexity, "complexity", 3, |seed, tick| {
+            theory::check_complexity(&theory::ComplexityOptions::default(), seed, tick)
         }),
     ];
     let mut report = Report::default();

@@ -1,7 +1,10 @@
 //! The composition root: options become trainings, run directories become policies and fronts.
 
+mod adapting;
+mod calibrating;
 mod choosing;
 mod config;
+mod learned_limits;
 mod legacy;
 pub mod limits;
 mod model;
@@ -10,7 +13,9 @@ mod played;
 mod session;
 mod teams;
 
+pub use adapting::{Adapted, AdaptedLimit, Adapting};
 pub use config::Config;
+pub use learned_limits::LearnedLimit;
 pub use legacy::read_front;
 pub use model::{
     Decision, Model, TrainedPolicy, episodes_of, named_multipliers, play, sweep_policies,

@@ -105,7 +105,7 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The limits as they were written, by constraint.
-fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
+pub(super) fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
     let names = spec.constraint_names();
     let mut found: Vec<(String, f64)> = vec![];
     for text in texts {

@@ -6,7 +6,12 @@ use crate::{
     report::onnx::{Dense, RegionNetwork},
 };
 use anyhow::{Context, ensure};
-use cgcmarl::{Model, algorithm::cg_cmarl::TwoHead, checkpoint::atomic, environment::Spec};
+use cgcmarl::{
+    Model,
+    algorithm::cg_cmarl::{TwoHead, ValueKind},
+    checkpoint::atomic,
+    environment::Spec,
+};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -19,7 +24,8 @@ Examples:
 The file takes rows and gives tables. A row is what a region sees, its members in their order, then
 0.3·ln(1 + 20·λ) for each constraint where the network sees multipliers. A table has one number for
 each joint action of a region's members, the last member's action fastest: the task's first, then one
-table for each constraint. Act on the first + Σ λ·(the others), summed over the regions. Everything a
+table for each constraint. Act on the first + Σ λ·(the others), summed over the regions; a model with
+one augmented value has one table, to act on as it is. Everything a
 reader must know is in the file's metadata, under `contract`.";
 
 /// Formats that are written.
@@ -65,8 +71,10 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
 
 /// What a reader must know.
 fn contract(model: &Model, network: &TwoHead, spec: &Spec, n_frames: usize) -> String {
-    let heads: Vec<String> =
-        std::iter::once("task".to_owned()).chain(spec.constraint_names()).collect();
+    let heads: Vec<String> = match network.value() {
+        ValueKind::Augmented => vec!["augmented".into()],
+        _ => std::iter::once("task".to_owned()).chain(spec.constraint_names()).collect(),
+    };
     json!({
         "task": spec.task,
         "algorithm": model.config.algorithm,

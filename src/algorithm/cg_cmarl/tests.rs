@@ -96,20 +96,20 @@ impl<'a> Case<'a> {
         sample: Sample,
     ) -> Self {
         let actions: Vec<usize> = (0..view.spec().n_agents()).map(|agent| agent % 3).collect();
-        Self::of_actions(view, head, states, &actions, sample)
+        Self::of_actions(view, (head, ValueKind::Heads), states, &actions, sample)
     }
 
     /// The case in which the agents did this.
     pub(super) fn of_actions(
         view: &'a dyn View,
-        head: HeadKind,
+        (head, value): (HeadKind, ValueKind),
         [state, next_state]: [&[f32]; 2],
         actions: &[usize],
         sample: Sample,
     ) -> Self {
         let spec = view.spec();
         let mut rng = Streams::new(9).rng(Purpose::Problem, 1);
-        let options = NetworkOptions { hidden: vec![7], head, multiplier_input: true };
+        let options = NetworkOptions { hidden: vec![7], head, value };
         let network = TwoHead::for_view(&options, view).unwrap();
         let [online, target] = [(); 2].map(|()| network.layout().initialise(&mut rng));
         let shape = RowShape {
@@ -227,19 +227,27 @@ impl<'a> Case<'a> {
             let joint = self.next_joint(next_action, row.next_state, members);
             self.values(&self.target, row.next_state, members, &joint)
         };
-        let n_costs = self.network.n_heads() - 1;
-        let mut losses = vec![0.0; 1 + n_costs];
+        let n_costs = self.network.n_constraints();
+        let mut losses = vec![0.0; self.network.n_heads()];
+        let costs = |region: usize| {
+            &row.outcome[self.view.spec().max_regions + region * n_costs..][..n_costs]
+        };
+        // One augmented value is paid r_0 − Σ_j λ_j c_j.
+        let reward = |region: usize| {
+            let price = costs(region).iter().zip(&self.sample.multipliers).map(|(c, m)| c * m);
+            let price: f32 = if losses.len() == 1 { price.sum() } else { 0.0 };
+            row.outcome[region] - price
+        };
+        let rewards: Vec<f32> = (0..graph.n_regions()).map(reward).collect();
         let values: f32 = graph.regions().map(|members| now(members)[0]).sum();
         let next_values: f32 = next_graph.regions().map(|members| next(members)[0]).sum();
-        let rewards: f32 = row.outcome[..graph.n_regions()].iter().sum();
-        let summed = values - (rewards + GAMMA * next_values);
+        let summed = values - (rewards.iter().sum::<f32>() + GAMMA * next_values);
         for (region, members) in graph.regions().enumerate() {
             let (now, next) = (now(members), next(members));
-            let costs = &row.outcome[self.view.spec().max_regions + region * n_costs..][..n_costs];
-            let own = now[0] - (row.outcome[region] + GAMMA * next[0]);
+            let own = now[0] - (rewards[region] + GAMMA * next[0]);
             let first = if error == ErrorKind::Summed { summed } else { own };
             losses[0] += 0.5 * first * first;
-            for (j, cost) in costs.iter().enumerate() {
+            for (j, cost) in costs(region).iter().enumerate().take(now.len() - 1) {
                 let error = now[j + 1] - (-cost + GAMMA * next[j + 1]);
                 losses[j + 1] += 0.5 * error * error;
             }
@@ -321,6 +329,46 @@ fn regions_of_several_sizes_are_learned_by_the_definition() {
 }
 
 #[test]
+fn one_augmented_value_is_learned_by_the_definition() {
+    let game = Masked::new(mixed_game(4), forbidden).with_grid(2);
+    let actions: Vec<usize> = (0..4).map(|agent| agent % 3).collect();
+    for head in [HeadKind::Free, HeadKind::Tied] {
+        let kinds = (head, ValueKind::Augmented);
+        for multipliers in [[0.7, 0.2], [0.0, 5.0]] {
+            let states: [&[f32]; 2] = [&[0.0], &[0.5]];
+            let mut case =
+                Case::of_actions(game.view(), kinds, states, &actions, sample(&multipliers));
+            assert_eq!(case.network.n_heads(), 1);
+            case.check_losses("augmented");
+            case.check_gradient("augmented");
+        }
+    }
+}
+
+/// Two agents that meet once: nothing follows, so that the target is the reward at its price.
+#[test]
+fn the_error_of_a_last_step_by_hand() {
+    let game = MatrixGame::worked_example().unwrap();
+    let kinds = (HeadKind::Free, ValueKind::Augmented);
+    let mut case = Case::of_actions(game.view(), kinds, [&[0.0]; 2], &[0, 0], sample(&[0.5]));
+    let outcome = [10.0, 5.0];
+    case.replay.push(Row {
+        state: &[0.0],
+        next_state: &[0.0],
+        actions: &[0, 0],
+        outcome: &outcome,
+        terminal: true,
+    });
+    let value = case.values(&case.online, &[0.0], &[0, 1], &[0, 0])[0];
+    // 10 − 0.5 · 5, as the paper's table says of action A at λ = 0.5.
+    let expected = 0.5 * (value - 7.5) * (value - 7.5);
+    for rule in RULES {
+        let found = case.accumulate(&case.online, rule).losses[0];
+        assert!((found - expected).abs() < 1e-4 * expected, "{rule:?}: {found} {expected}");
+    }
+}
+
+#[test]
 fn a_target_never_takes_what_is_forbidden_next() {
     let game = Masked::new(mixed_game(4), forbidden).with_grid(2);
     for head in [HeadKind::Free, HeadKind::Tied] {
@@ -358,7 +406,7 @@ fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
 
 /// Options with which small games are learned in little time.
 pub(super) fn quick(random_actions: f32) -> CgCmarlOptions {
-    let network = NetworkOptions { hidden: vec![32], head: HeadKind::Free, multiplier_input: true };
+    let network = NetworkOptions { hidden: vec![32], head: HeadKind::Free, value: ValueKind::Heads };
     let mut options = CgCmarlOptions { network, ..CgCmarlOptions::default() };
     options.learning.lr = 3e-3;
     options.learning.batch_size = 48;

@@ -126,7 +126,9 @@ fn every_value_and_dual_update_trains() {
     train(&format!("{learned} lambda_power=0.9 lr_power=0.6"));
     train(&format!("{learned} update=pid relative=true preset=augmented"));
     for gossip in ["graph=ring", "delay=2", "message_loss=0.3", "link_failure=0.5"] {
-        let line = train(&format!("{learned} agents=4 k=1 topology=k_nearest mixing=gossip gossip.{gossip}"));
+        let line = train(&format!(
+            "{learned} agents=4 k=1 topology=k_nearest mixing=gossip gossip.{gossip}"
+        ));
         assert!(line["multiplier_spread_collision"].as_f64().unwrap() > 0.0, "{gossip}: {line}");
     }
 }

@@ -80,8 +80,7 @@ impl Gossip {
     pub fn exchange(&mut self, values: &mut [f32], n_agents: usize, links: &[Link], rng: &mut Rng) {
         let GossipOptions { link_failure, message_loss, delay, .. } = self.options;
         let mut happens = |share: f32| share > 0.0 && rng.uniform() < f64::from(share);
-        let working: Vec<Link> =
-            links.iter().copied().filter(|_| !happens(link_failure)).collect();
+        let working: Vec<Link> = links.iter().copied().filter(|_| !happens(link_failure)).collect();
         let weights = metropolis_weights(n_agents, &working);
         let width = values.len() / n_agents;
         let before = values.to_vec();
@@ -187,7 +186,10 @@ mod tests {
         let ring = metropolis_weights(4, &[[0, 1], [1, 2], [2, 3], [0, 3]]);
         let found = eigenvalues(ring, 4);
         assert!((found[0] - 1.0).abs() < 1e-12, "{found:?}");
-        assert!(found[1..].iter().all(|value| (value.abs() - 1.0 / 3.0).abs() < 1e-12), "{found:?}");
+        assert!(
+            found[1..].iter().all(|value| (value.abs() - 1.0 / 3.0).abs() < 1e-12),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -211,17 +213,17 @@ mod tests {
             (0..2).map(|j| values.iter().skip(j).step_by(2).sum::<f32>() / 5.0).collect();
         let mut rng = Streams::new(4).rng(Purpose::Gossip, 0);
         Gossip::default().exchange(&mut values, 5, &links, &mut rng);
-        assert!(values.chunks(2).all(|row| row.iter().zip(&means).all(|(a, b)| (a - b).abs() < 1e-5)));
+        assert!(
+            values.chunks(2).all(|row| row.iter().zip(&means).all(|(a, b)| (a - b).abs() < 1e-5))
+        );
     }
 
     #[test]
     fn failing_links_slow_consensus_and_keep_the_mean() {
         let links = fixed_links(LinkGraph::Ring, 6).unwrap();
         let failing = GossipOptions { link_failure: 0.5, ..GossipOptions::default() };
-        let (whole, broken) = (
-            measured_rate(&links, 6, GossipOptions::default()),
-            measured_rate(&links, 6, failing),
-        );
+        let (whole, broken) =
+            (measured_rate(&links, 6, GossipOptions::default()), measured_rate(&links, 6, failing));
         assert!(whole < broken && broken < 0.97, "{whole} {broken}");
         let mut values = random_values(6, 2);
         let before = mean(&values);
@@ -233,7 +235,8 @@ mod tests {
 
     #[test]
     fn lost_and_late_messages_still_lead_to_agreement_but_not_on_the_mean() {
-        let links = fixed_links(LinkGraph::Ring, 6).unwrap();
+        // Where all agents weigh alike, as on a ring, even late messages would keep the mean.
+        let links = fixed_links(LinkGraph::Path, 6).unwrap();
         for options in [
             GossipOptions { message_loss: 0.4, ..GossipOptions::default() },
             GossipOptions { delay: 3, ..GossipOptions::default() },
@@ -244,7 +247,8 @@ mod tests {
             let mut rng = Streams::new(6).rng(Purpose::Gossip, 0);
             (0..400).for_each(|_| gossip.exchange(&mut values, 6, &links, &mut rng));
             assert!(disagreement(&values, 6) < 1e-3, "{options:?} {values:?}");
-            let (low, high) = before.iter().fold((f32::MAX, f32::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+            let (low, high) =
+                before.iter().fold((f32::MAX, f32::MIN), |(l, h), &v| (l.min(v), h.max(v)));
             assert!((low..=high).contains(&values[0]), "{options:?}");
             assert!((mean(&values) - mean(&before)).abs() > 1e-3, "{options:?}");
         }
@@ -262,7 +266,10 @@ mod tests {
         (0..200).for_each(|_| gossip.exchange(&mut values, 6, &links, &mut rng));
         let found = [values[0], values[1], values[2], values[3], values[4], values[5]];
         let wanted = [expected[0], expected[0], expected[0], expected[1], expected[1], expected[2]];
-        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{found:?} {wanted:?}");
+        assert!(
+            found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4),
+            "{found:?} {wanted:?}"
+        );
         assert!(disagreement(&values, 6) > 0.5);
     }
 

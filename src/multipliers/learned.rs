@@ -144,7 +144,10 @@ impl LearnedMultipliers {
         if !self.control.is_empty() {
             let all = self.control.iter().flat_map(|state| [state.integral, state.smoothed]);
             // Not a number stands for nothing seen yet, which a checkpoint would refuse.
-            memory.push(("multiplier_control", all.map(|x| if x.is_nan() { -1.0 } else { x }).collect()));
+            memory.push((
+                "multiplier_control",
+                all.map(|x| if x.is_nan() { -1.0 } else { x }).collect(),
+            ));
         }
         if self.options.gossip.delay > 0 && self.are_own() {
             memory.push(("multiplier_messages", self.gossip.past()));
@@ -186,7 +189,9 @@ impl LearnedMultipliers {
                     let smoothed = if saved[1] < 0.0 { f32::NAN } else { saved[1] };
                     *state = PidState { integral: saved[0], smoothed };
                 }
-            } else if saved.len() % width == 0 && saved.len() / width <= self.options.gossip.delay as usize {
+            } else if saved.len() % width == 0
+                && saved.len() / width <= self.options.gossip.delay as usize
+            {
                 self.gossip.restore(&saved, width);
             } else {
                 return false;

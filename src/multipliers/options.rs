@@ -85,7 +85,8 @@ pub struct PidOptions {
 
 impl Default for PidOptions {
     fn default() -> Self {
-        Self { proportional: 1.0, integral: 0.01, derivative: 1.0, smoothing: 0.02 }
+        // Fit for violations that are shares of the limit (`relative`).
+        Self { proportional: 0.1, integral: 0.01, derivative: 0.1, smoothing: 0.02 }
     }
 }
 
@@ -200,7 +201,8 @@ impl MultiplierOptions {
         }
         within("lambda_power", self.lambda_power, 0.0..=1.0)?;
         if self.relative && self.cost_limit.contains(&0.0) {
-            let reason = "a violation is a share of the limit, so that every cost_limit must be above 0";
+            let reason =
+                "a violation is a share of the limit, so that every cost_limit must be above 0";
             return Err(Error::setting("relative", true, reason));
         }
         self.pid.check()?;

@@ -20,12 +20,14 @@ pub enum Settling {
     AtBound,
 }
 
-/// Share of the course that is looked at for each of the two means.
-const PART: usize = 4;
-/// A multiplier rises where its last mean exceeds the one before by this share.
+/// Parts of the course whose means are compared.
+const PARTS: usize = 4;
+/// A multiplier rises where its means rise from the second part on, the last by this share.
 const RISE: f64 = 0.15;
-/// Share of its bound below which a multiplier counts as zero, and above one less it as the bound.
-const EDGE: f64 = 0.01;
+/// Share of its bound from which on a mean counts as the bound: costs that come and go hold it below.
+const BOUND: f64 = 0.9;
+/// Share of its bound up to which a mean counts as zero.
+const ZERO: f64 = 1e-4;
 
 impl Settling {
     /// Reads the course of a multiplier, oldest first, that never exceeds `ceiling`; `None` of too few.
@@ -38,18 +40,18 @@ impl Settling {
     /// assert_eq!(Settling::of(&[0.0; 20], 10.0), Some(Settling::Slack));
     /// ```
     pub fn of(course: &[f64], ceiling: f64) -> Option<Self> {
-        let part = course.len() / PART;
+        let part = course.len() / PARTS;
         if part == 0 {
             return None;
         }
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let (before, last) = course[course.len() - 2 * part..].split_at(part);
-        let (before, last) = (mean(before), mean(last));
-        Some(if last >= (1.0 - EDGE) * ceiling {
+        let part = |back: usize| mean(&course[course.len() - (back + 1) * part..][..part]);
+        let (earlier, before, last) = (part(2), part(1), part(0));
+        Some(if last >= BOUND * ceiling {
             Self::AtBound
-        } else if last <= EDGE * EDGE * ceiling {
+        } else if last <= ZERO * ceiling {
             Self::Slack
-        } else if last > (1.0 + RISE) * before {
+        } else if earlier < before && last > (1.0 + RISE) * before {
             Self::Rising
         } else {
             Self::Settled
@@ -61,7 +63,9 @@ impl Settling {
         match self {
             Self::Slack => "the limit is kept without a price",
             Self::Settled => "the multiplier has settled",
-            Self::Rising => "the multiplier still rises: more episodes may keep the limit, or nothing does",
+            Self::Rising => {
+                "the multiplier still rises: more episodes may keep the limit, or nothing does"
+            }
             Self::AtBound => "the multiplier is at its bound: no price up to it keeps the limit",
         }
     }
@@ -91,19 +95,16 @@ pub fn kept_from(costs: &[f64], limit: f64, tolerance: f64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        multipliers::ascent::ascended,
-        rng::{Purpose, Streams},
-    };
+    use crate::multipliers::ascent::ascended;
 
-    /// Ascent against a noisy cost that a multiplier brings from 1 down to a floor of 0.2.
+    /// Ascent against a cost that a multiplier brings from 1 down to a floor of 0.2, and that falls
+    /// on every fourth episode alone.
     fn course(limit: f32, episodes: usize) -> Vec<f64> {
-        let mut rng = Streams::new(2).rng(Purpose::Problem, 0);
         let mut multiplier = 0.0;
         (0..episodes)
-            .map(|_| {
+            .map(|episode| {
                 let mean = 0.2 + 0.8 / (1.0 + 2.0 * multiplier);
-                let cost = if rng.uniform() < f64::from(mean) { 1.0 } else { 0.0 };
+                let cost = if episode % 4 == 0 { 4.0 * mean } else { 0.0 };
                 multiplier = ascended(multiplier, 0.05, cost - limit, 10.0);
                 f64::from(multiplier)
             })
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn feasible_and_infeasible_limits_are_told_apart() {
         assert_eq!(Settling::of(&course(0.5, 4000), 10.0), Some(Settling::Settled));
-        assert_eq!(Settling::of(&course(1.1, 4000), 10.0), Some(Settling::Slack));
+        assert_eq!(Settling::of(&course(4.5, 4000), 10.0), Some(Settling::Slack));
         assert_eq!(Settling::of(&course(0.1, 8000), 10.0), Some(Settling::AtBound));
         assert_eq!(Settling::of(&course(0.1, 400), 10.0), Some(Settling::Rising));
         assert_eq!(Settling::of(&[1.0, 2.0], 10.0), None);

@@ -161,8 +161,7 @@ impl Model {
             policy.set_multipliers(&multipliers);
             let range = episode..episode + 1;
             let mut acting = Acting(&mut policy);
-            let summary =
-                play_episodes(&mut environments, &mut acting, range, options.start_seed);
+            let summary = play_episodes(&mut environments, &mut acting, range, options.start_seed);
             environments.failure().map_or(Ok(()), Err)?;
             episodes.extend(summary);
             let last = &episodes[episodes.len() - 1];
@@ -182,7 +181,8 @@ fn adapted(
     courses: &[Vec<f64>],
 ) -> Adapted {
     let reported = spec.reported();
-    let label = format!("adapting from {}", multiplier_label(&spec.constraint_names(), &adapting.start));
+    let label =
+        format!("adapting from {}", multiplier_label(&spec.constraint_names(), &adapting.start));
     let limits = limited.iter().zip(courses).map(|(limited, course)| {
         let values: Vec<f64> = episodes.iter().map(|e| e.metrics[limited.metric]).collect();
         let half = values.len() / 2;
@@ -199,8 +199,7 @@ fn adapted(
             mean: mean_estimate(&values),
             late: mean_estimate(&values[half..]),
             multiplier: mean(&course[half..]),
-            settling: Settling::of(course, f64::from(adapting.ceiling))
-                .unwrap_or(Settling::Rising),
+            settling: Settling::of(course, f64::from(adapting.ceiling)).unwrap_or(Settling::Rising),
             kept_from: kept_from(&values, limited.limit, TOLERANCE),
             course: windows.collect(),
         }

@@ -105,8 +105,8 @@ impl Model {
             let range = first as u64..(first + n) as u64;
             play_episodes(&mut environments, &mut recorder, range, options.start_seed);
             environments.failure().map_or(Ok(()), Err)?;
-            for episode in recorder.episodes[..n].to_vec() {
-                let predicted = recorder.predicted(environments.view(), &episode);
+            for episode in &std::mem::take(&mut recorder.episodes)[..n] {
+                let predicted = recorder.predicted(environments.view(), episode);
                 push_pairs(&mut pairs, &predicted, &episode.sums, multipliers);
             }
             first += n;

@@ -36,7 +36,7 @@ pub(crate) struct AdaptArgs {
     limit: Vec<String>,
     /// With --adapt: step of a multiplier per violation as a share of its limit; for `pid` what
     /// violations add up with
-    #[arg(long, default_value_t = 0.02, value_name = "STEP", allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 0.01, value_name = "STEP", allow_hyphen_values = true)]
     adapt_rate: f32,
     /// With --adapt: multipliers never exceed this
     #[arg(long, default_value_t = 10.0, value_name = "λ", allow_hyphen_values = true)]
@@ -48,7 +48,11 @@ impl AdaptArgs {
     pub(crate) fn is_wanted(&self) -> anyhow::Result<bool> {
         ensure!(
             self.adapt.is_some() || self.limit.is_empty(),
-            Error::setting("--limit", self.limit.join(" "), "is kept with --adapt only; `choose` certifies one")
+            Error::setting(
+                "--limit",
+                self.limit.join(" "),
+                "is kept with --adapt only; `choose` certifies one"
+            )
         );
         let reason = "say what to keep with --limit NAME=NUMBER";
         ensure!(

@@ -88,7 +88,12 @@ fn heading(picture: &mut Picture, front: &Front) {
 /// One table: a cell for each pair of multipliers.
 fn draw(picture: &mut Picture, front: &Front, grid: &Grid<'_>, metric: &Metric, left: f64) {
     let small = Font::new(10.0, BLACK);
-    picture.text((left, TOP - 36.0), axis_title(metric), Font::new(12.0, BLACK).bold(), Anchor::Start);
+    picture.text(
+        (left, TOP - 36.0),
+        axis_title(metric),
+        Font::new(12.0, BLACK).bold(),
+        Anchor::Start,
+    );
     let [first, second] = [0, 1].map(|index| front.measures.constraints[index].name.as_str());
     for (index, multiplier) in grid.columns.iter().enumerate() {
         let x = left + (index as f64 + 0.5) * CELL.0;
@@ -108,14 +113,18 @@ fn draw(picture: &mut Picture, front: &Front, grid: &Grid<'_>, metric: &Metric, 
         let (row, column) = (index / grid.columns.len(), index % grid.columns.len());
         let (x, y) = (left + column as f64 * CELL.0, TOP + row as f64 * CELL.1);
         let share = standing(&means, *mean, metric.better);
-        let corners =
-            [(x, y), (x + CELL.0, y), (x + CELL.0, y + CELL.1), (x, y + CELL.1)];
+        let corners = [(x, y), (x + CELL.0, y), (x + CELL.0, y + CELL.1), (x, y + CELL.1)];
         picture.area(&corners, tint(share));
         picture.line(&[corners[0], corners[1], corners[2], corners[3], corners[0]], WHITE, 1.0);
         let ink = if share > 0.55 { WHITE } else { BLACK };
         let star = if point.pareto { "★" } else { "" };
         let text = format!("{star}{}", value(metric, *mean));
-        picture.text((x + CELL.0 / 2.0, y + CELL.1 / 2.0), text, Font::new(10.0, ink), Anchor::Middle);
+        picture.text(
+            (x + CELL.0 / 2.0, y + CELL.1 / 2.0),
+            text,
+            Font::new(10.0, ink),
+            Anchor::Middle,
+        );
     }
 }
 

@@ -3,6 +3,8 @@
 mod actor;
 mod algorithm;
 mod augmented;
+#[cfg(test)]
+mod augmented_tests;
 mod exploration;
 #[cfg(test)]
 mod frame_tests;

@@ -22,9 +22,11 @@ use crate::{
     episode::{Summary, Transition},
     error::Result,
     graph::{CoordinationGraph, JointAction},
-    multipliers::{LearnedMultipliers, MultiplierMode, 
+    multipliers::{
+        LearnedMultipliers, MultiplierMode,
         gossip::{Link, links_of},
-        per_constraint},
+        per_constraint,
+    },
     nn::Gradient,
     replay::{Replay, Row, RowShape},
     rng::{Purpose, Rng},
@@ -279,7 +281,8 @@ impl Team {
         self.replay.load(&self.prefix, checkpoint)?;
         let n_multipliers = self.multipliers.values().len();
         self.multipliers.restore(checkpoint.get_shaped(&name("multipliers"), &[n_multipliers])?);
-        let counted = self.multipliers.counted().map(|_| checkpoint.count(&name("multiplier_episodes")));
+        let counted =
+            self.multipliers.counted().map(|_| checkpoint.count(&name("multiplier_episodes")));
         let episodes = counted.transpose()?.unwrap_or_default();
         let mut read = |key: &str| Some(checkpoint.get(&name(key)).ok()?.to_vec());
         if !self.multipliers.restore_memory(&mut read, episodes) {

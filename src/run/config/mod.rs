@@ -253,7 +253,8 @@ mod tests {
     use super::*;
     use crate::{
         algorithm::{CgCmarlOptions, cg_cmarl::ValueKind},
-        environment::simple_spread::SimpleSpreadOptions};
+        environment::simple_spread::SimpleSpreadOptions,
+    };
 
     fn resolve(overrides: &[&str]) -> Result<Config> {
         let pairs: Vec<_> = overrides

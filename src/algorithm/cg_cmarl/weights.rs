@@ -5,6 +5,7 @@ use crate::{
     algorithm::weights::{load_weights, save_weights},
     checkpoint::Checkpoint,
     error::Result,
+    multipliers::ascent::step_size,
     nn::{Adam, Follower, Gradient, Layout, Numbers},
     rng::Rng,
 };
@@ -39,6 +40,7 @@ impl Weights {
     pub(super) fn descend(&mut self, gradients: &[&Gradient], progress: f32) {
         let learning = &self.learning;
         let lr = learning.lr * (1.0 + (learning.lr_final_share - 1.0) * progress);
+        let lr = step_size(lr, self.updates, learning.lr_power);
         self.updates += 1;
         // A fixed rate would remember the first weights for long.
         let rate = learning.average_rate.max(1.0 / (self.updates + 1) as f32);

@@ -43,13 +43,13 @@ pub(super) struct RelativeRow {
     pub(super) positions: bool,
     /// Whether each member sees the landmark that an auction gives it.
     pub(super) auction: bool,
-    padding: [f32; 2],
+    pub(super) padding: [f32; 2],
     pub(super) occupancy: bool,
     pub(super) flags: bool,
     /// Seconds of coasting before an agent's directions are taken.
-    coast: f32,
+    pub(super) coast: f32,
     /// Seconds by which out-of-region agents are moved ahead.
-    look_ahead: f32,
+    pub(super) look_ahead: f32,
     pub(super) region_size: usize,
     /// Teams from this size on are crowds.
     pub(super) crowd: usize,

@@ -22,11 +22,12 @@ pytestmark = [
 HERE = Path(__file__).parent
 RAY = Path(sys.executable).parent / "ray"
 SETTINGS = [
-    "agents=2", "total_steps=40000", "learning_starts=200", "log_interval=500", "checkpoint_interval=500",
+    "agents=2", "total_steps=20000", "learning_starts=200", "log_interval=500", "checkpoint_interval=500",
     "buffer_size=2000", "episodes=5", "multipliers=0,1",
 ]  # fmt: skip
 FILES = ["model.safetensors", "metrics.jsonl", "curves.csv", "front.json", "front.csv", "README.md", "config.toml"]
-QUIET = {**os.environ, "RAY_DISABLE_DOCKER_CPU_WARNING": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+# Ray lets its workers run behind everybody else (niceness 15) unless told otherwise.
+QUIET = {**os.environ, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 def free_port():
@@ -158,7 +159,7 @@ def test_a_lost_node_costs_no_byte(cluster, tmp_path):
     killed_at = lines(Path(lost))
     told, remarks = runner.communicate(timeout=300)
     assert runner.returncode == 0, remarks
-    assert killed_at < 80, "it was over before it was killed"
+    assert killed_at < 40, "it was over before it was killed"
     name = os.path.relpath(lost)
     resumed = [remark for remark in remarks.splitlines() if name in remark and "resumed" in remark]
     assert resumed and "2 jobs done" in told, remarks

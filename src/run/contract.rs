@@ -2,6 +2,7 @@
 
 use super::Config;
 use crate::{
+    algorithm::{CgCmarlOptions, cg_cmarl::ValueKind},
     environment::{Spec, View},
     error::Result,
 };
@@ -33,13 +34,17 @@ pub fn contract(config: &Config, view: &dyn View) -> Map<String, Value> {
         ("region_width", json!(spec.region_width)),
         ("row_layout", json!(layout)),
         ("frames", json!(view.n_frames())),
-        ("heads", json!(heads(spec))),
+        ("heads", json!(heads(config, spec))),
     ];
     entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-/// What the tables of a network stand for: the task, then each constraint.
-fn heads(spec: &Spec) -> Vec<String> {
+/// What the tables of a network stand for: the task, then each constraint; or both at their price.
+fn heads(config: &Config, spec: &Spec) -> Vec<String> {
+    let own = config.typed_options::<CgCmarlOptions>();
+    if own.is_ok_and(|own| own.network.value == ValueKind::Augmented) {
+        return vec!["augmented".into()];
+    }
     std::iter::once("task".to_owned()).chain(spec.constraint_names()).collect()
 }
 

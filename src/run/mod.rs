@@ -1,9 +1,12 @@
 //! The composition root: options become trainings, run directories become policies and fronts.
 
+mod adapting;
+mod calibrating;
 mod choosing;
 mod config;
 mod contract;
 mod fit;
+mod learned_limits;
 mod legacy;
 pub mod limits;
 mod model;
@@ -14,8 +17,10 @@ mod scoring;
 mod session;
 mod teams;
 
+pub use adapting::{Adapted, AdaptedLimit, Adapting};
 pub use config::Config;
 pub use contract::contract;
+pub use learned_limits::LearnedLimit;
 pub use legacy::read_front;
 pub use model::{Decision, Model, TrainedPolicy};
 pub use model_card::{model_card, write_model_card};

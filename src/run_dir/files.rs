@@ -28,6 +28,10 @@ pub const FRONT_CSV: &str = "front.csv";
 pub const FRONT_SVG: &str = "front.svg";
 /// The same as a picture.
 pub const FRONT_PNG: &str = "front.png";
+/// The measures over a grid of two multipliers as a drawing.
+pub const SURFACE_SVG: &str = "surface.svg";
+/// The same as a picture.
+pub const SURFACE_PNG: &str = "surface.png";
 /// The folder of the fronts of the smaller teams that learned together with the run's own.
 pub const TEAMS: &str = "teams";
 /// The multiplier that keeps a limit, with its evidence.

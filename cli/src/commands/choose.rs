@@ -116,7 +116,7 @@ fn vary_what_is_limited(options: &mut EvaluationOptions, limits: &Limits) {
 }
 
 /// The limits as they were written, by constraint.
-fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
+pub(super) fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
     let names = spec.constraint_names();
     let mut found: Vec<(String, f64)> = vec![];
     for text in texts {

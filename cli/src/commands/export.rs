@@ -25,7 +25,8 @@ Examples:
 The ONNX file takes rows and gives tables. A row is what a region sees, its members in their order, then
 0.3·ln(1 + 20·λ) for each constraint where the network sees multipliers. A table has one number for
 each joint action of a region's members, the last member's action fastest: the task's first, then one
-table for each constraint. Act on the first + Σ λ·(the others), summed over the regions. Everything a
+table for each constraint. Act on the first + Σ λ·(the others), summed over the regions; a model with
+one augmented value has one table, to act on as it is. Everything a
 reader must know is in the file's metadata, under `contract`.";
 
 /// Formats that are written.

@@ -1,5 +1,6 @@
 //! One file per verb: glue between arguments and the library.
 
+mod adapt;
 pub(crate) mod check_environment;
 pub(crate) mod choose;
 pub(crate) mod conditions;

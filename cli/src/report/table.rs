@@ -3,7 +3,8 @@
 use super::measure::{column_digits, shown, title, value};
 use cgcmarl::{
     environment::{Metric, TEAM_RETURN},
-    evaluation::{Estimate, Front, Measures, Score},
+    evaluation::{Calibration, Estimate, Front, Measures, Score},
+    run::Adapted,
 };
 use std::fmt::Write as _;
 
@@ -75,6 +76,54 @@ pub(crate) fn score_table(score: &Score, measures: &Measures) -> String {
         1 => format!("{rows}\none episode, which has no interval\n"),
         episodes => format!("{rows}\n± 95 % interval over {episodes} episodes\n"),
     }
+}
+
+/// What values predict beside what came true: one row per signal.
+pub(crate) fn calibration_table(found: &[Calibration]) -> String {
+    let head = ["", "predicted", "realised", "difference", "error", "correlation", "slope"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let number = |value: f64| format!("{value:.4}");
+    let some = |value: Option<f64>| value.map_or_else(String::new, |v| format!("{v:.2}"));
+    for one in found {
+        rows.push(vec![
+            one.signal.clone(),
+            number(one.predicted.mean),
+            number(one.realised.mean),
+            format!("{:+.4} ±{:.4}", one.difference.mean, one.difference.half_width()),
+            number(one.error),
+            some(one.correlation),
+            some(one.slope),
+        ]);
+    }
+    let episodes = found.first().map_or(0, |one| one.episodes);
+    format!(
+        "{}\nDiscounted sums from the start of each of {episodes} episodes to its end; ± 95 % interval;\n\
+         error: root mean square of a single episode; slope: what one more predicted brings\n",
+        aligned(&rows)
+    )
+}
+
+/// How limits fared while multipliers adapted, then the score of all episodes.
+pub(crate) fn adapted_table(adapted: &Adapted, measures: &Measures) -> String {
+    let head = ["", "limit", "mean", "second half", "λ there", "kept from episode"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let mut told = String::new();
+    for one in &adapted.limits {
+        let Some(metric) = measures.metric(&one.metric) else { continue };
+        let shown = |estimate: &Estimate| value(metric, estimate.mean);
+        let half_width = value(metric, one.late.half_width());
+        rows.push(vec![
+            one.metric.clone(),
+            value(metric, one.limit),
+            shown(&one.mean),
+            format!("{} ±{half_width}", shown(&one.late)),
+            format!("{:.3}", one.multiplier),
+            one.kept_from.map_or_else(|| "never".into(), |episode| episode.to_string()),
+        ]);
+        let _ = writeln!(told, "{}: {}", one.constraint, one.settling.told());
+    }
+    let scores = score_table(&adapted.score, measures);
+    format!("{}\n{told}\n{scores}", aligned(&rows))
 }
 
 fn heading(front: &Front) -> String {

@@ -17,3 +17,4 @@ mod program;
 mod reproduction;
 mod runs;
 mod use_of_models;
+mod values_and_limits;

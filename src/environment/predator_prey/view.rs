@@ -14,7 +14,7 @@ use crate::{
         in_order,
         symmetry::{SQUARE, transform},
     },
-    graph::CoordinationGraph,
+    graph::{CoordinationGraph, Nearby},
 };
 use std::cell::RefCell;
 
@@ -103,7 +103,7 @@ thread_local! {
     /// Where predators stand, for the graph.
     static POSITIONS: RefCell<Vec<[f32; 2]>> = const { RefCell::new(Vec::new()) };
     /// Their distances.
-    static NEAR: RefCell<Vec<(f32, usize)>> = const { RefCell::new(Vec::new()) };
+    static NEAR: RefCell<Nearby> = RefCell::default();
 }
 
 impl PreyView {

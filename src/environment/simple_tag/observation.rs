@@ -13,7 +13,7 @@ use crate::{
         in_order,
         symmetry::{self, transform},
     },
-    graph::{CoordinationGraph, Topology},
+    graph::{CoordinationGraph, GraphOptions, Nearby},
 };
 use std::cell::RefCell;
 
@@ -47,7 +47,7 @@ const SOFTENING: f32 = 0.1;
 pub struct TagView {
     spec: Spec,
     graph: CoordinationGraph,
-    k_nearest: Option<usize>,
+    graph_options: GraphOptions,
     frame: Frame,
     coast: f32,
     transformed_actions: Vec<Vec<usize>>,
@@ -76,7 +76,7 @@ impl<'a> Parts<'a> {
 
 thread_local! {
     /// For the k-nearest graph.
-    static NEAR: RefCell<Vec<(f32, usize)>> = RefCell::default();
+    static NEAR: RefCell<Nearby> = RefCell::default();
 }
 
 /// Fills a row from its front.
@@ -137,11 +137,10 @@ impl TagView {
         graph: CoordinationGraph,
         vectors: &[[f64; 2]],
     ) -> Self {
-        let k_nearest = (options.graph.topology == Topology::KNearest).then_some(options.graph.k);
         Self {
             spec,
             graph,
-            k_nearest,
+            graph_options: options.graph.clone(),
             frame: options.frame,
             coast: options.coast as f32,
             transformed_actions: symmetry::transformed_actions(vectors),
@@ -206,18 +205,18 @@ impl View for TagView {
     }
 
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph) {
-        let Some(k) = self.k_nearest else {
+        if !self.graph_options.follows_positions() {
             if *graph != self.graph {
                 graph.clone_from(&self.graph);
             }
             return;
-        };
+        }
         if graph.n_agents() != self.spec.n_agents() {
             graph.clone_from(&self.graph);
         }
         let n = self.spec.n_agents();
         let positions = &Parts::of(state, n).positions[..n];
-        NEAR.with_borrow_mut(|near| graph.rebuild_k_nearest(positions, k, near));
+        NEAR.with_borrow_mut(|nearby| self.graph_options.rebuild(graph, positions, nearby));
     }
 
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {

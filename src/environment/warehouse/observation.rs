@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     environment::{Pose, Spec, View, in_order},
-    graph::CoordinationGraph,
+    graph::{CoordinationGraph, Nearby},
 };
 use std::{cell::RefCell, sync::Arc};
 
@@ -73,6 +73,7 @@ struct Scratch {
     rows: Vec<f32>,
     positions: Vec<[f32; 2]>,
     near: Vec<(f32, usize)>,
+    nearby: Nearby,
 }
 
 thread_local! {
@@ -168,10 +169,10 @@ impl View for WarehouseView {
         if graph.n_agents() != self.spec.n_agents() {
             *graph = CoordinationGraph::empty(self.spec.n_agents());
         }
-        SCRATCH.with_borrow_mut(|Scratch { positions, near, .. }| {
+        SCRATCH.with_borrow_mut(|Scratch { positions, nearby, .. }| {
             positions.clear();
             positions.extend(state.chunks_exact(ROBOT_NUMBERS).map(|robot| [robot[0], robot[1]]));
-            graph.rebuild_k_nearest(positions, self.k, near);
+            graph.rebuild_k_nearest(positions, self.k, nearby);
         });
     }
 

@@ -1,5 +1,6 @@
 //! Scores operating points on shared start states: statistics, fronts over any axes, certified choices.
 
+pub mod aggregate;
 pub mod certificate;
 pub mod choice;
 pub mod front;

@@ -14,6 +14,7 @@ pub use config::Config;
 pub use legacy::read_front;
 pub use model::{
     Decision, Model, TrainedPolicy, episodes_of, named_multipliers, play, sweep_policies,
+    trained_from,
 };
 pub use played::{Moment, Played};
 pub use session::{End, Session, Watch};

@@ -2,7 +2,12 @@
 
 //! Rows of the comparison: each leaves one small file, and the files alone say everything.
 
-use cgcmarl::{environment::simple_spread::layout::Layout, evaluation::Estimate, run::Watch};
+use cgcmarl::{
+    checkpoint::Checkpoint,
+    environment::simple_spread::layout::Layout,
+    evaluation::Estimate,
+    run::{End, Model, Session, Watch},
+};
 use cgcmarl_paper::reproduction::{
     Arm, Budget, JobEnd, LAYOUTS, Places, Plan, ROWS, Row, RowResult, Rows, Team, gather, is_done,
     marl_eval, open, run_job, run_reference,

@@ -2,10 +2,11 @@
 
 use cgcmarl::{
     environment::{
-        Environment, Outcome, Spec, View, check, check_environment,
+        Environment, Outcome, Spec, Task, View, check, check_environment,
         matrix_game::MatrixGame,
         simple_spread::{
             Cost, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions, SimpleSpreadTask,
+            StartSquare,
             layout::Layout,
             observation::{ObservationKind, ObservationOptions},
             oracle::Oracle,
@@ -62,11 +63,37 @@ fn every_physics_and_layout_keeps_the_contract() {
 }
 
 #[test]
+fn teams_in_a_square_that_grows_keep_the_contract() {
+    for agents in [3, 60] {
+        let mut environment = spread(|o| {
+            (o.agents, o.horizon, o.square) = (agents, 4, StartSquare::Scaled);
+            o.graph =
+                GraphOptions { topology: Topology::KNearest, k: 2, ..GraphOptions::default() };
+            o.observation = ObservationOptions {
+                occupancy: true,
+                landmark_flags: true,
+                positions: false,
+                free_landmarks: 2,
+                auction: true,
+                ..ObservationOptions::default()
+            };
+        });
+        keeps_the_contract(&mut environment, &format!("{agents} agents in a square that grows"));
+    }
+    let square = StartSquare::Scaled;
+    let options = SimpleSpreadOptions { agents: 100, square, ..SimpleSpreadOptions::default() };
+    assert_eq!(options.resolved().radius, Some(0.08));
+    let card = |options: &SimpleSpreadOptions| SimpleSpreadTask.card(options);
+    assert_eq!(card(&options)["start"]["half_side"], 5.0);
+    assert!(card(&SimpleSpreadOptions::default())["start"].is_null());
+}
+
+#[test]
 fn every_graph_keeps_the_contract() {
-    use Topology::{Complete, Explicit, KNearest, Path, Ring, Star};
-    for topology in [Complete, Path, Star, Ring, KNearest, Explicit] {
+    use Topology::{Complete, Explicit, KNearest, Path, Radius, Ring, Star};
+    for topology in [Complete, Path, Star, Ring, KNearest, Radius, Explicit] {
         let regions = vec![vec![0, 1, 2], vec![4, 3, 2], vec![0, 5, 3]];
-        let graph = GraphOptions { topology, k: 2, regions };
+        let graph = GraphOptions { topology, k: 2, reach: Some(0.7), regions };
         let mut environment = spread(|o| {
             (o.agents, o.graph) = (6, graph);
             o.constraints = vec![Cost::Collision, Cost::Energy];
@@ -181,7 +208,7 @@ fn options_that_cannot_work_are_refused_by_name() {
     assert!(options_error(|o| o.constraints.clear()).contains("`constraints`"));
     assert!(options_error(|o| o.observation.landmarks = Some(0)).contains("`landmarks`"));
     let regions = vec![vec![0, 1], vec![0, 1, 2]];
-    let graph = GraphOptions { topology: Topology::Explicit, k: 1, regions };
+    let graph = GraphOptions { topology: Topology::Explicit, regions, ..GraphOptions::default() };
     assert!(options_error(|o| o.graph = graph).contains("`regions`"));
     assert!(toml::from_str::<SimpleSpreadOptions>("agnets = 3").is_err());
 }

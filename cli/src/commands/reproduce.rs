@@ -259,6 +259,18 @@ fn arm(args: &ReproduceArgs) -> anyhow::Result<Option<Arm>> {
     Ok(arms.first().copied())
 }
 
+impl ReproduceArgs {
+    /// Where everything goes.
+    pub(super) fn folder(&self) -> &Path {
+        &self.out
+    }
+}
+
+/// What the arm that was named, or the paper's, has to train and play.
+pub(super) fn planned(args: &ReproduceArgs) -> anyhow::Result<Plan> {
+    plan(args, arm(args)?.unwrap_or(Arm::Raw))
+}
+
 fn plan(args: &ReproduceArgs, arm: Arm) -> anyhow::Result<Plan> {
     ensure!(args.seeds != Some(0), "invalid value for `--seeds`: 0 (must be positive)");
     if let Some(n_agents) = args.agents.iter().find(|n| **n < 2) {

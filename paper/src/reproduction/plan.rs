@@ -46,6 +46,11 @@ impl Budget {
     /// Every budget.
     pub const ALL: [Self; 4] = [Self::Quick, Self::Standard, Self::Full, Self::Plateau];
 
+    /// The budget of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|budget| budget.name() == name)
+    }
+
     /// Environment steps of a training; nothing where the configuration says.
     fn steps(self, row: &Row, n_agents: usize) -> Option<u64> {
         let [quick, standard, full] = match n_agents {
@@ -111,13 +116,12 @@ impl Plan {
         let is_played = |layout: &Layout| row.layout(&layout_name(*layout)).is_some();
         let played = row.layout(&layout_name(Layout::Random)).or(row.layouts.first());
         let episodes = played.and_then(|played| played.points.first());
-        let budget = Budget::ALL.into_iter().find(|budget| budget.name() == row.budget);
         Ok(Self {
             rows: vec![known],
             agents: vec![row.agents],
             seeds: vec![row.seed],
             layouts: all_layouts().filter(is_played).collect(),
-            budget: budget.unwrap_or(Budget::Standard),
+            budget: Budget::named(&row.budget).unwrap_or(Budget::Standard),
             steps: Some(row.steps),
             episodes: episodes.map(PlayedPoint::n_episodes),
         })

@@ -2,10 +2,13 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
-use super::relative_row::{RelativeRow, Scratch};
 pub use super::{
     observation_options::{ObservationKind, ObservationOptions, agent_width},
     relative_row::PADDING_LANDMARK,
+};
+use super::{
+    relative_row::{RelativeRow, Scratch, TeamSize},
+    row_layout::member_groups,
 };
 pub use crate::environment::frame::Frame;
 use crate::{
@@ -13,7 +16,7 @@ use crate::{
         Pose, Spec, View, in_order,
         symmetry::{self, transform},
     },
-    graph::{CoordinationGraph, GraphOptions, Topology},
+    graph::{CoordinationGraph, GraphOptions, Nearby},
 };
 use std::cell::RefCell;
 
@@ -22,7 +25,7 @@ use std::cell::RefCell;
 pub struct SpreadView {
     spec: Spec,
     graph: CoordinationGraph,
-    k_nearest: Option<usize>,
+    graph_options: GraphOptions,
     kind: ObservationKind,
     relative: RelativeRow,
     frame: Frame,
@@ -49,8 +52,8 @@ impl<'a> Parts<'a> {
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
-    /// For the k-nearest graph.
-    static NEAR: RefCell<Vec<(f32, usize)>> = RefCell::default();
+    /// For graphs that follow the agents.
+    static NEAR: RefCell<Nearby> = RefCell::default();
 }
 
 impl SpreadView {
@@ -61,17 +64,18 @@ impl SpreadView {
         graph_options: &GraphOptions,
         observation: &ObservationOptions,
         action_vectors: &[[f64; 2]],
-        radius: f64,
+        (radius, half_side): (f64, f64),
     ) -> Self {
-        let k_nearest = (graph_options.topology == Topology::KNearest).then_some(graph_options.k);
-        let relative = RelativeRow::new(observation, spec.n_agents(), spec.region_size, radius);
+        let team = TeamSize { n_agents: spec.n_agents(), radius, half_side };
+        let relative = RelativeRow::new(observation, team, spec.region_size);
         let transformed_actions = symmetry::transformed_actions(action_vectors);
         let (kind, frame) = (observation.kind, observation.frame);
-        Self { spec, graph, k_nearest, kind, relative, frame, transformed_actions }
+        let graph_options = graph_options.clone();
+        Self { spec, graph, graph_options, kind, relative, frame, transformed_actions }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], symmetry: usize, row: &mut [f32]) {
-        let rest = write_members(parts, members, symmetry, row);
+        let rest = write_members(parts, members, symmetry, true, row);
         let rest: &mut [[f32; 2]] = bytemuck::cast_slice_mut(rest);
         let (landmarks, pairs) = rest.split_at_mut(parts.landmarks.len());
         for (cell, &landmark) in landmarks.iter_mut().zip(parts.landmarks) {
@@ -104,7 +108,7 @@ impl SpreadView {
         &self,
         scratch: &mut Scratch,
         parts: Parts<'_>,
-        agents: impl Iterator<Item = usize>,
+        agents: impl Iterator<Item = usize> + Clone,
     ) {
         if self.kind == ObservationKind::Relative {
             self.relative.measure(scratch, parts, agents);
@@ -118,17 +122,17 @@ impl View for SpreadView {
     }
 
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph) {
-        let Some(k) = self.k_nearest else {
+        if !self.graph_options.follows_positions() {
             if *graph != self.graph {
                 graph.clone_from(&self.graph);
             }
             return;
-        };
+        }
         if graph.n_agents() != self.spec.n_agents() {
             graph.clone_from(&self.graph);
         }
         let positions = Parts::of(state, self.spec.n_agents()).positions;
-        NEAR.with_borrow_mut(|near| graph.rebuild_k_nearest(positions, k, near));
+        NEAR.with_borrow_mut(|nearby| self.graph_options.rebuild(graph, positions, nearby));
     }
 
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {
@@ -137,6 +141,17 @@ impl View for SpreadView {
             self.measure(scratch, parts, members.iter().copied());
             self.write(scratch, parts, members, 0, row);
         });
+    }
+
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        if self.kind == ObservationKind::Relative {
+            return self.relative.layout();
+        }
+        let size = self.spec.region_size;
+        let mut groups = member_groups(size, true);
+        groups.push(("landmarks".into(), 2 * self.spec.n_agents()));
+        groups.push(("displacement between each two members".into(), size * (size - 1)));
+        groups
     }
 
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
@@ -227,17 +242,21 @@ pub(super) fn pairs_of(members: &[usize]) -> impl Iterator<Item = (usize, usize)
     members.iter().enumerate().flat_map(move |(slot, &a)| later(slot).map(move |&b| (a, b)))
 }
 
-/// Writes velocity and position of each member; returns the rest of the row.
+/// Writes velocity and, where shown, position of each member; returns the rest of the row.
 pub(super) fn write_members<'r>(
     parts: Parts<'_>,
     members: &[usize],
     symmetry: usize,
+    positions: bool,
     row: &'r mut [f32],
 ) -> &'r mut [f32] {
-    let (head, rest) = row.split_at_mut(4 * members.len());
-    for (cells, &agent) in head.chunks_exact_mut(4).zip(members) {
+    let width = if positions { 4 } else { 2 };
+    let (head, rest) = row.split_at_mut(width * members.len());
+    for (cells, &agent) in head.chunks_exact_mut(width).zip(members) {
         cells[..2].copy_from_slice(&transform(symmetry, parts.velocities[agent]));
-        cells[2..].copy_from_slice(&transform(symmetry, parts.positions[agent]));
+        if positions {
+            cells[2..].copy_from_slice(&transform(symmetry, parts.positions[agent]));
+        }
     }
     rest
 }

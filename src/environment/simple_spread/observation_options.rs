@@ -1,6 +1,9 @@
 //! What a region is shown, as users choose it, and how wide the rows are.
 
-use crate::environment::frame::Frame;
+use crate::{
+    environment::frame::Frame,
+    error::{Error, Result, count, within},
+};
 use serde::{Deserialize, Serialize};
 
 /// What a region sees.
@@ -26,6 +29,17 @@ pub struct ObservationOptions {
     pub landmark_flags: bool,
     /// Whether a relative row shows the agents' radius and how dense the team is.
     pub team: bool,
+    /// Whether a relative row shows where the members are in the square; without, it looks the same
+    /// wherever they are, in squares of any size.
+    #[serde(skip_serializing_if = "is_true")]
+    pub positions: bool,
+    /// Landmarks that a relative row shows beyond the nearest: the nearest others that no agent outside
+    /// the region covers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub free_landmarks: usize,
+    /// Whether a relative row shows each member the landmark that an auction among neighbours gives it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub auction: bool,
 }
 
 impl Default for ObservationOptions {
@@ -39,8 +53,21 @@ impl Default for ObservationOptions {
             coast: 0.0,
             landmark_flags: false,
             team: false,
+            positions: true,
+            free_landmarks: 0,
+            auction: false,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Which region row.
@@ -55,6 +82,24 @@ pub enum ObservationKind {
 }
 
 impl ObservationOptions {
+    /// Refuses what cannot be shown.
+    pub(super) fn check(&self, most: usize) -> Result<()> {
+        if let Some(landmarks) = self.landmarks {
+            count("landmarks", landmarks as u64, 1..=most as u64)?;
+        }
+        within("coast", self.coast, 0.0..=10.0)?;
+        count("free_landmarks", self.free_landmarks as u64, 0..=most as u64)?;
+        if self.kind == ObservationKind::Paper && !self.positions {
+            return Err(Error::setting("positions", false, "the paper's row shows positions"));
+        }
+        Ok(())
+    }
+
+    /// Numbers that a relative row shows of each member.
+    pub(super) fn member_width(&self) -> usize {
+        2 + 2 * usize::from(self.positions) + 5 * usize::from(self.auction)
+    }
+
     /// Landmarks shown in a relative row of a team: as set, or all up to 5.
     pub fn n_landmarks(&self, n_agents: usize) -> usize {
         self.landmarks.unwrap_or(n_agents.min(5))
@@ -69,9 +114,9 @@ impl ObservationOptions {
                 let per_landmark = 5 * region_size
                     + 2 * usize::from(self.occupancy)
                     + usize::from(self.landmark_flags);
-                4 * region_size
+                self.member_width() * region_size
                     + 5 * pairs
-                    + self.n_landmarks(n_agents) * per_landmark
+                    + (self.n_landmarks(n_agents) + self.free_landmarks) * per_landmark
                     + 2 * usize::from(self.team)
             }
         }

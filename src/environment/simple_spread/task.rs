@@ -1,7 +1,8 @@
 //! Simple Spread as the registry knows it: name, options, card, other team sizes, the oracle.
 
 use super::{
-    SimpleSpread, SimpleSpreadOptions, observation::ObservationKind, oracle::Oracle, recipe,
+    SimpleSpread, SimpleSpreadOptions, StartSquare, observation::ObservationKind, oracle::Oracle,
+    recipe,
 };
 use crate::{
     environment::{Environment, Reference, Task},
@@ -37,6 +38,7 @@ impl Task for SimpleSpreadTask {
             ("contact", "whether overlapping agents push each other apart; paper: no; mpe2: yes"),
             ("horizon", "steps of one episode"),
             ("layout", "where landmarks are: `random`, `spread_uniform`, `line`, `clustered_pair`"),
+            ("arena", "`unit` ([-1, 1]²) or `scaled` (half side √(N/4), agents of one size)"),
             ("local_ratio", "share of the collision penalty in MPE2's agent reward"),
             ("actions", "`grid` (25 forces) or `discrete` (MPE2's five)"),
             ("constraints", "what is paid for: `collision`, `energy`"),
@@ -50,8 +52,15 @@ impl Task for SimpleSpreadTask {
             ("observation.coast", "seconds of coasting before directions are taken"),
             ("observation.landmark_flags", "whether landmarks that are not there are flagged"),
             ("observation.team", "whether it shows the agents' radius and the team's density"),
-            ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
+            ("observation.positions", "whether it shows where the members are in the square"),
+            ("observation.auction", "whether members see the landmarks that an auction gives them"),
+            ("observation.free_landmarks", "further landmarks shown that nobody else covers"),
+            (
+                "graph.topology",
+                "`complete`, `path`, `star`, `ring`, `k_nearest`, `radius`, `explicit`",
+            ),
             ("graph.k", "neighbours of each agent in `k_nearest`"),
+            ("graph.reach", "agents nearer than this are neighbours in `radius`"),
             ("graph.regions", "the regions of `explicit`"),
         ]
     }
@@ -68,13 +77,20 @@ impl Task for SimpleSpreadTask {
     }
 
     fn card(&self, options: &SimpleSpreadOptions) -> Value {
-        json!({
+        let mut card = json!({
             "options": options.resolved(),
             "physics":
                 "MPE2 order: positions move with the old velocity; dt 0.1, damping 0.25, force 5u",
             "coverage_distances": [0.1, 0.15, 0.2],
             "collision": "pairs closer than two radii after a step, per step",
-        })
+        });
+        if options.square == StartSquare::Scaled {
+            card["start"] = json!({
+                "arena": "scaled: half side √(N/4), agents of one size",
+                "half_side": options.square.half_side(options.agents),
+            });
+        }
+        card
     }
 
     fn with_agents(

@@ -1,6 +1,7 @@
 //! The contract shared by CG-CMARL and the baselines, the algorithms themselves and their registry.
 
 mod action_masks;
+mod agent_frames;
 mod agent_rows;
 pub mod cg_cmarl;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod state_tables;
 pub mod value_based;
 mod weights;
 
+pub use agent_frames::AgentFrames;
 pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy};
 pub use memory::Need;

@@ -4,7 +4,7 @@
 use super::{LagrangianOptions, Mappo, PpoOptions, rollout::Acted};
 use crate::{
     algorithm::{
-        Learner, Start, agent_row_width,
+        AgentFrames, Learner, Start, agent_row_width,
         reference::{Blocks, Weights, assert_moved, assert_near, part},
         write_agent_rows,
     },
@@ -108,7 +108,7 @@ fn set_weights(mappo: &mut Mappo, networks: &Networks) {
 /// The agents live through a round as the fixture tells.
 fn play(mappo: &mut Mappo, view: &Blocks, round: &Round) {
     let width = agent_row_width(view.spec(), true);
-    let mut seen = Vec::new();
+    let (mut seen, mut frames) = (Vec::new(), AgentFrames::default());
     let lengths: Vec<usize> = round.states.iter().map(Vec::len).collect();
     (0..lengths.len()).for_each(|slot| mappo.rollout.begin(slot));
     for (slot, &length) in lengths.iter().enumerate() {
@@ -130,11 +130,18 @@ fn play(mappo: &mut Mappo, view: &Blocks, round: &Round) {
                 round.states[slot].get(time + 1).unwrap_or(&round.last_states[slot][0]);
             let action = &round.actions[slot][time][..];
             let step = Transition { slot, state, action, outcome: &outcome, next_state };
-            assert_eq!(write_agent_rows(view, state, true, &mut seen) * width, seen.len());
+            let n_rows = write_agent_rows(view, state, true, &mut seen, &mut frames);
+            assert_eq!(n_rows * width, seen.len());
             let log_probabilities: Vec<f32> = (0..N_AGENTS)
                 .map(|agent| round.log_probabilities[before + agent * length + time])
                 .collect();
-            let acted = Acted { seen: &seen, log_probabilities: &log_probabilities, allowed: None };
+            let acted = Acted {
+                seen: &seen,
+                frames: &[0; N_AGENTS],
+                actions: action,
+                log_probabilities: &log_probabilities,
+                allowed: None,
+            };
             mappo.rollout.push(step, &outcome.agent_rewards, acted);
         }
     }

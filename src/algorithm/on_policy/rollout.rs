@@ -2,7 +2,7 @@
 
 use super::ppo::gae;
 use crate::{
-    algorithm::{agent_row_width, write_agent_rows},
+    algorithm::{AgentFrames, agent_row_width, write_agent_rows},
     environment::{Ending, Spec, View},
     episode::Transition,
 };
@@ -12,6 +12,10 @@ use crate::{
 pub(super) struct Acted<'a> {
     /// What each agent saw.
     pub(super) seen: &'a [f32],
+    /// The frame in which it saw that.
+    pub(super) frames: &'a [usize],
+    /// What each agent did, in its frame.
+    pub(super) actions: &'a [usize],
     /// How probable each agent's action was.
     pub(super) log_probabilities: &'a [f32],
     /// What each agent could have done, where not everybody could do everything.
@@ -33,6 +37,9 @@ pub(super) struct Rollout {
     pub(super) rows: Vec<f32>,
     /// The critic rows after the last steps, one per trajectory.
     pub(super) last_rows: Vec<f32>,
+    /// The frame in which each row was seen.
+    frames: Vec<usize>,
+    last_frames: AgentFrames,
     /// What was done.
     pub(super) actions: Vec<usize>,
     /// Its log-probability.
@@ -65,6 +72,8 @@ impl Rollout {
             width,
             rows: vec![0.0; n * width],
             last_rows: vec![0.0; n_trajectories * width],
+            frames: vec![0; n],
+            last_frames: AgentFrames::default(),
             actions: vec![0; n],
             log_probabilities: vec![0.0; n],
             rewards: vec![0.0; n],
@@ -92,7 +101,7 @@ impl Rollout {
         rewards: &[f32],
         acted: Acted<'_>,
     ) -> bool {
-        let Transition { slot, state: before, action, outcome, next_state } = transition;
+        let Transition { slot, state: before, outcome, next_state, .. } = transition;
         let (time, state_width) = (self.lengths[slot], before.len());
         assert!(time < self.horizon, "an episode of more than {} steps", self.horizon);
         for agent in 0..self.n_agents {
@@ -101,7 +110,8 @@ impl Rollout {
             let (seen, state) = row.split_at_mut(self.agent_width);
             seen.copy_from_slice(&acted.seen[agent * self.agent_width..][..self.agent_width]);
             state.copy_from_slice(before);
-            self.actions[place] = action[agent];
+            self.frames[place] = acted.frames[agent];
+            self.actions[place] = acted.actions[agent];
             self.log_probabilities[place] = acted.log_probabilities[agent];
             self.rewards[place] = rewards[agent];
             let paid = &outcome.agent_costs[agent * self.n_constraints..][..self.n_constraints];
@@ -138,7 +148,7 @@ impl Rollout {
 
     /// Looks at the states after the last steps and lists the places that hold a step.
     pub(super) fn close(&mut self, view: &dyn View, seen: &mut Vec<f32>, places: &mut Vec<usize>) {
-        write_agent_rows(view, &self.last_states, self.identity, seen);
+        write_agent_rows(view, &self.last_states, self.identity, seen, &mut self.last_frames);
         let state_width = self.width - self.agent_width;
         let rows = self.last_rows.chunks_exact_mut(self.width);
         for (index, (row, seen)) in rows.zip(seen.chunks_exact(self.agent_width)).enumerate() {
@@ -150,6 +160,22 @@ impl Rollout {
         let lengths = self.lengths.iter().flat_map(|n| std::iter::repeat_n(*n, self.n_agents));
         for (trajectory, length) in lengths.enumerate() {
             places.extend((0..length).map(|time| trajectory * self.horizon + time));
+        }
+        self.turn_states(view, places);
+    }
+
+    /// Shows critics the global state in the frame of the agent that they value.
+    fn turn_states(&mut self, view: &dyn View, places: &[usize]) {
+        let (width, seen) = (self.width, self.agent_width);
+        for &place in places.iter().filter(|&&place| self.frames[place] != 0) {
+            view.transform_state(
+                self.frames[place],
+                &mut self.rows[place * width + seen..][..width - seen],
+            );
+        }
+        let rows = self.last_rows.chunks_exact_mut(width);
+        for (row, &frame) in rows.zip(&self.last_frames.symmetries).filter(|row| *row.1 != 0) {
+            view.transform_state(frame, &mut row[seen..]);
         }
     }
 
@@ -218,7 +244,8 @@ mod tests {
             let step = Transition { slot, state, action, outcome: &outcome, next_state };
             let seen = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
             let allowed = (slot == 1).then_some(&[false, true, true, true][..]);
-            let acted = Acted { seen: &seen, log_probabilities: &[-0.5, -0.7], allowed };
+            let (frames, log_probabilities) = (&[0; 2], &[-0.5, -0.7]);
+            let acted = Acted { seen: &seen, frames, actions: action, log_probabilities, allowed };
             assert_eq!(rollout.push(step, &outcome.agent_rewards, acted), slot == 1);
         }
         assert_eq!(rollout.allowed(0), Some(&[true; 2][..]), "before anything was forbidden");

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     algorithm::{
+        AgentFrames,
         action_masks::ActionMasks,
         agent_row_width,
         weights::{load_weights, save_weights},
@@ -33,7 +34,10 @@ pub(super) struct SoftmaxPolicy {
     identity: bool,
     agent_width: usize,
     seen: Vec<f32>,
+    frames: AgentFrames,
     masks: ActionMasks,
+    /// What was drawn, in the frames of the agents.
+    drawn: Vec<usize>,
     outputs: Vec<f32>,
     log_probabilities: Vec<f32>,
     /// Environments that acted last.
@@ -50,7 +54,9 @@ impl SoftmaxPolicy {
             identity: options.identity,
             agent_width,
             seen: Vec::new(),
+            frames: AgentFrames::default(),
             masks: ActionMasks::default(),
+            drawn: Vec::new(),
             outputs: Vec::new(),
             log_probabilities: Vec::new(),
             slots: Vec::new(),
@@ -59,12 +65,15 @@ impl SoftmaxPolicy {
 
     /// Draws the actions of all agents in all environments.
     pub(super) fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        write_agent_rows(batch.view, batch.states, self.identity, &mut self.seen);
+        let Self { seen, frames, .. } = self;
+        write_agent_rows(batch.view, batch.states, self.identity, seen, frames);
         self.net.outputs(&self.seen, &mut self.outputs);
         self.log_probabilities.clear();
         self.slots.clear();
         self.slots.extend_from_slice(batch.slots);
         self.masks.read(batch.view, batch.states);
+        self.masks.name(&self.frames);
+        self.drawn.clear();
         let rows = self.outputs.chunks_exact_mut(batch.view.spec().n_actions());
         let mut rows = rows.enumerate();
         for (action, rng) in actions.iter_mut().zip(rngs) {
@@ -74,7 +83,8 @@ impl SoftmaxPolicy {
                 log_softmax(logits);
                 let chosen = draw(logits, rng);
                 self.log_probabilities.push(logits[chosen]);
-                action.push(chosen);
+                self.drawn.push(chosen);
+                action.push(self.frames.world(row, chosen));
             }
         }
     }
@@ -86,6 +96,8 @@ impl SoftmaxPolicy {
         let index = self.slots.binary_search(&slot).unwrap_or_default();
         Acted {
             seen: &self.seen[index * width..][..width],
+            frames: &self.frames.symmetries[index * n..][..n],
+            actions: &self.drawn[index * n..][..n],
             log_probabilities: &self.log_probabilities[index * n..][..n],
             allowed: self.masks.state(index, n),
         }
@@ -144,6 +156,8 @@ pub(super) struct GreedyPolicy {
     masks: ActionMasks,
     logits: Vec<f32>,
     seen: Vec<f32>,
+    frames: AgentFrames,
+    chosen: Vec<usize>,
     workspace: MlpWorkspace,
 }
 
@@ -164,6 +178,8 @@ impl GreedyPolicy {
             masks: ActionMasks::default(),
             logits: Vec::new(),
             seen: Vec::new(),
+            frames: AgentFrames::default(),
+            chosen: Vec::new(),
             workspace: MlpWorkspace::default(),
         })
     }
@@ -177,22 +193,20 @@ fn widths(options: &PpoOptions, spec: &Spec) -> Vec<usize> {
 
 impl Policy for GreedyPolicy {
     fn act(&mut self, batch: Batch<'_>, actions: &mut [JointAction]) {
-        let Self { shape, parameters, identity, masks, logits: own_logits, seen, workspace } = self;
-        let spec = batch.view.spec();
-        let n_rows = write_agent_rows(batch.view, batch.states, *identity, seen);
+        let Self { shape, parameters, masks, seen, frames, chosen, workspace, .. } = self;
+        let n_actions = batch.view.spec().n_actions();
+        let n_rows = write_agent_rows(batch.view, batch.states, self.identity, seen, frames);
         let logits = shape.mlp.forward(parameters, seen, n_rows, workspace);
-        actions.iter_mut().for_each(Vec::clear);
-        let mut row = 0;
-        let mut push = |action| {
-            actions[row / spec.n_agents()].push(action);
-            row += 1;
-        };
         masks.read(batch.view, batch.states);
-        if !masks.forbids() {
-            return logits.argmax(spec.n_actions(), push);
+        masks.name(frames);
+        chosen.clear();
+        if masks.forbids() {
+            let rows = logits.write_rows(&mut self.logits).chunks_exact_mut(n_actions);
+            chosen.extend(rows.enumerate().map(|(row, logits)| masks.best(row, logits)));
+        } else {
+            logits.argmax(n_actions, |action| chosen.push(action));
         }
-        let rows = logits.write_rows(own_logits).chunks_exact_mut(spec.n_actions());
-        rows.enumerate().for_each(|(row, logits)| push(masks.best(row, logits)));
+        frames.write_joint(chosen, actions);
     }
 
     fn boxed_clone(&self) -> Box<dyn Policy> {

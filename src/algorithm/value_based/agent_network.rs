@@ -2,7 +2,9 @@
 
 use super::{Networks, joint_batch::JointBatch};
 use crate::{
-    algorithm::{action_masks::ActionMasks, agent_row_width, memory, write_agent_rows},
+    algorithm::{
+        AgentFrames, action_masks::ActionMasks, agent_row_width, memory, write_agent_rows,
+    },
     environment::{Batch, Spec, View},
     graph::JointAction,
     nn::{Columns, Layout, Mlp, MlpWorkspace},
@@ -44,7 +46,10 @@ pub struct AgentNetwork {
     masks: ActionMasks,
     own_values: Vec<f32>,
     rows: Vec<f32>,
+    frames: AgentFrames,
+    /// In the frames of their agents.
     next_actions: Vec<usize>,
+    taken: Vec<usize>,
     /// Values of the actions taken, one for each agent of each transition.
     pub values: Vec<f32>,
     /// Values of the next greedy actions: chosen online, valued by the target network.
@@ -66,61 +71,61 @@ impl AgentNetwork {
             masks: ActionMasks::default(),
             own_values: Vec::new(),
             rows: Vec::new(),
+            frames: AgentFrames::default(),
             next_actions: Vec::new(),
+            taken: Vec::new(),
             values: Vec::new(),
             next_values: Vec::new(),
             d_values: Vec::new(),
         }
     }
 
-    /// The best action that every agent of every state may take, agent by agent.
-    pub fn greedy(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) -> &[usize] {
-        let Self { mlp, identity, workspace, masks, own_values, rows, next_actions, .. } = self;
-        let n_rows = write_agent_rows(view, states, *identity, rows);
+    /// Finds the best action that every agent of every state may take, agent by agent.
+    fn choose(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
+        let Self { mlp, workspace, masks, own_values, rows, frames, next_actions, .. } = self;
+        let n_rows = write_agent_rows(view, states, self.identity, rows, frames);
         let values = mlp.forward(parameters, rows, n_rows, workspace);
         next_actions.clear();
         masks.read(view, states);
+        masks.name(frames);
         if masks.forbids() {
             let rows = values.write_rows(own_values).chunks_exact_mut(mlp.n_outputs()).enumerate();
             next_actions.extend(rows.map(|(row, values)| masks.best(row, values)));
         } else {
             values.argmax(mlp.n_outputs(), |action| next_actions.push(action));
         }
-        next_actions
     }
 
     /// Writes the greedy joint action of every state.
     pub fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
-        let n_agents = batch.view.spec().n_agents();
-        let chosen = self.greedy(parameters, batch.view, batch.states);
-        for (action, chosen) in actions.iter_mut().zip(chosen.chunks_exact(n_agents)) {
-            action.clear();
-            action.extend_from_slice(chosen);
-        }
+        self.choose(parameters, batch.view, batch.states);
+        self.frames.write_joint(&self.next_actions, actions);
     }
 
     /// Fills `next_values` and `values` of a batch (double Q-learning).
     pub fn evaluate(&mut self, networks: Networks<'_>, view: &dyn View, batch: &JointBatch) {
-        self.greedy(networks.online, view, &batch.next_states);
-        let Self { mlp, workspace, rows, next_actions, next_values, values, .. } = self;
+        self.choose(networks.online, view, &batch.next_states);
+        let Self { mlp, workspace, rows, frames, next_actions, taken, next_values, values, .. } =
+            self;
         let n_rows = next_actions.len();
         let next = mlp.forward(networks.target, rows, n_rows, workspace);
         pick(next, next_actions, next_values);
-        write_agent_rows(view, &batch.states, self.identity, rows);
+        write_agent_rows(view, &batch.states, self.identity, rows, frames);
+        frames.name(&batch.actions, taken);
         let now = mlp.forward(networks.online, rows, n_rows, workspace);
-        pick(now, &batch.actions, values);
+        pick(now, taken, values);
         self.d_values.resize(n_rows, 0.0);
     }
 
     /// Adds the parameters' gradient, from `d_values`, after [`Self::evaluate`] of the same batch.
-    pub fn backward(&mut self, parameters: &[f32], batch: &JointBatch, gradient: &mut [f32]) {
-        let Self { mlp, workspace, rows, d_values, .. } = self;
+    pub fn backward(&mut self, parameters: &[f32], gradient: &mut [f32]) {
+        let Self { mlp, workspace, rows, taken, d_values, .. } = self;
         let d_output = mlp.d_output(workspace);
         d_output.fit(mlp.n_outputs(), d_values.len());
         let stride = d_output.stride();
         let cells = d_output.data_mut();
         cells.fill(0.0);
-        for (row, (&d, &action)) in d_values.iter().zip(&batch.actions).enumerate() {
+        for (row, (&d, &action)) in d_values.iter().zip(&*taken).enumerate() {
             cells[action * stride + row] = d;
         }
         mlp.backward(parameters, gradient, rows, workspace, None);

@@ -100,7 +100,7 @@ impl JointValue for Iql {
             sum += share * loss;
             *d = share * error;
         }
-        self.agents.backward(networks.online, batch, gradient);
+        self.agents.backward(networks.online, gradient);
         sum
     }
 

@@ -139,7 +139,7 @@ impl JointValue for Qmix {
         }
         let AgentNetwork { values, d_values: d_agents, .. } = agents;
         mixer.backward(networks.online, gradient, &batch.states, (values, d_agents), d_values);
-        agents.backward(networks.online, batch, gradient);
+        agents.backward(networks.online, gradient);
         sum
     }
 

@@ -100,7 +100,7 @@ impl JointValue for Vdn {
             sum += share * loss;
             d.fill(share * error);
         }
-        self.agents.backward(networks.online, batch, gradient);
+        self.agents.backward(networks.online, gradient);
         sum
     }
 

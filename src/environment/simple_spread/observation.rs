@@ -2,9 +2,12 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
-use super::relative_row::{RelativeRow, Scratch};
+use super::{
+    agent_row::SharedRow,
+    relative_row::{RelativeRow, Scratch},
+};
 pub use super::{
-    observation_options::{ObservationKind, ObservationOptions, agent_width},
+    observation_options::{AgentRowKind, ObservationKind, ObservationOptions, agent_width},
     relative_row::PADDING_LANDMARK,
 };
 pub use crate::environment::frame::Frame;
@@ -25,6 +28,8 @@ pub struct SpreadView {
     k_nearest: Option<usize>,
     kind: ObservationKind,
     relative: RelativeRow,
+    /// What agents see, where it is not MPE2's observation.
+    shared: Option<SharedRow>,
     frame: Frame,
     transformed_actions: Vec<Vec<usize>>,
 }
@@ -64,10 +69,13 @@ impl SpreadView {
         radius: f64,
     ) -> Self {
         let k_nearest = (graph_options.topology == Topology::KNearest).then_some(graph_options.k);
-        let relative = RelativeRow::new(observation, spec.n_agents(), spec.region_size, radius);
+        let n_agents = spec.n_agents();
+        let relative = RelativeRow::new(observation, n_agents, (spec.region_size, 1), radius);
+        let shared = (observation.agent_row == AgentRowKind::Shared)
+            .then(|| SharedRow::new(observation, n_agents, radius));
         let transformed_actions = symmetry::transformed_actions(action_vectors);
         let (kind, frame) = (observation.kind, observation.frame);
-        Self { spec, graph, k_nearest, kind, relative, frame, transformed_actions }
+        Self { spec, graph, k_nearest, kind, relative, shared, frame, transformed_actions }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], symmetry: usize, row: &mut [f32]) {
@@ -198,20 +206,48 @@ impl View for SpreadView {
         })
     }
 
-    /// MPE2's observation without its communication zeros: velocity, position, landmarks and other
-    /// agents relative to this one.
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
-        let Parts { positions, velocities, landmarks } = Parts::of(state, self.spec.n_agents());
-        let me = positions[agent];
-        let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(row);
-        points[0] = velocities[agent];
-        points[1] = me;
-        let (seen, others) = points[2..].split_at_mut(landmarks.len());
-        write_relative_to(me, landmarks, seen);
-        let (before, after) = others.split_at_mut(agent);
-        write_relative_to(me, &positions[..agent], before);
-        write_relative_to(me, &positions[agent + 1..], after);
+        let parts = Parts::of(state, self.spec.n_agents());
+        let Some(shared) = &self.shared else { return write_raw(parts, agent, row) };
+        SCRATCH.with_borrow_mut(|scratch| {
+            shared.measure(scratch, parts, agent..agent + 1);
+            shared.write(scratch, parts, agent, 0, row);
+        });
     }
+
+    fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
+        let parts = Parts::of(state, self.spec.n_agents());
+        let rows = rows.chunks_mut(stride).map(|row| &mut row[..self.spec.agent_width]);
+        let rows = rows.zip(frames).enumerate();
+        let Some(shared) = &self.shared else {
+            return rows.for_each(|(agent, (row, frame))| {
+                write_raw(parts, agent, row);
+                *frame = 0;
+            });
+        };
+        SCRATCH.with_borrow_mut(|scratch| {
+            shared.measure(scratch, parts, 0..self.spec.n_agents());
+            for (agent, (row, frame)) in rows {
+                *frame = shared.frame(scratch, parts, agent);
+                shared.write(scratch, parts, agent, *frame, row);
+            }
+        });
+    }
+}
+
+/// MPE2's observation without its communication zeros: velocity, position, landmarks and other
+/// agents relative to this one.
+fn write_raw(parts: Parts<'_>, agent: usize, row: &mut [f32]) {
+    let Parts { positions, velocities, landmarks } = parts;
+    let me = positions[agent];
+    let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(row);
+    points[0] = velocities[agent];
+    points[1] = me;
+    let (seen, others) = points[2..].split_at_mut(landmarks.len());
+    write_relative_to(me, landmarks, seen);
+    let (before, after) = others.split_at_mut(agent);
+    write_relative_to(me, &positions[..agent], before);
+    write_relative_to(me, &positions[agent + 1..], after);
 }
 
 #[inline]

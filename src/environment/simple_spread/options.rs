@@ -2,7 +2,7 @@
 
 use super::{
     layout::Layout,
-    observation::{ObservationOptions, agent_width},
+    observation::{AgentRowKind, ObservationOptions},
 };
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec, particle::grid_of_forces},
@@ -172,6 +172,9 @@ impl SimpleSpreadOptions {
         resolved.actions = Some(self.actions.unwrap_or(actions));
         resolved.cost_distance = Some(self.cost_distance.unwrap_or(cost_distance));
         resolved.observation.landmarks = Some(self.observation.n_landmarks(self.agents));
+        if self.observation.agent_row == AgentRowKind::Shared {
+            resolved.observation.others = Some(self.observation.n_others(self.agents));
+        }
         resolved
     }
 
@@ -188,6 +191,9 @@ impl SimpleSpreadOptions {
         }
         if let Some(landmarks) = self.observation.landmarks {
             count("landmarks", landmarks as u64, 1..=MAX_AGENTS as u64)?;
+        }
+        if let Some(others) = self.observation.others {
+            count("others", others as u64, 0..=MAX_AGENTS as u64)?;
         }
         within("coast", self.observation.coast, 0.0..=10.0)?;
         let repeats = |(i, c): (usize, &Cost)| self.constraints[..i].contains(c);
@@ -220,7 +226,7 @@ impl SimpleSpreadOptions {
             reward_label: self.local_ratio.map(|ratio| format!("local_ratio={ratio}")),
             terminates: false,
             state_width: 6 * n,
-            agent_width: agent_width(n),
+            agent_width: self.observation.agent_width(n),
             region_width: self.observation.region_width(n, region_size),
             region_size,
             max_regions,

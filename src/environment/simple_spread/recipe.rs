@@ -1,11 +1,21 @@
 //! What learns well on Simple Spread, by team size; the numbers are explained in docs/results.md.
 
+use super::{SimpleSpreadOptions, observation::AgentRowKind};
 use toml::{Table, Value, toml};
 
 /// Settings for a team, or for several that learn together, an algorithm and a preset.
-pub(super) fn recipe(agents: usize, algorithm: &str, preset: &str, teams: &[usize]) -> Table {
+pub(super) fn recipe(
+    options: &SimpleSpreadOptions,
+    algorithm: &str,
+    preset: &str,
+    teams: &[usize],
+) -> Table {
+    let agents = options.agents;
     let mut recipe = Table::new();
     recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
+    if options.observation.agent_row == AgentRowKind::Shared {
+        overlay_shared(&mut recipe, algorithm);
+    }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
         _ if !teams.is_empty() => 2_000_000,
@@ -52,6 +62,22 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
     let mut environment = Table::new();
     environment.insert("observation".into(), Value::Table(observation));
     environment
+}
+
+/// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
+/// Where payoffs join two agents, both must see the world in the same frame.
+fn overlay_shared(recipe: &mut Table, algorithm: &str) {
+    if algorithm == "dcg" {
+        recipe["environment"]["observation"]["frame"] = "world".into();
+    }
+    let alike = toml! { identity = false };
+    let own = match algorithm {
+        "cg_cmarl" => return,
+        "mappo" => alike,
+        "mappo_lag" => [("ppo".to_owned(), Value::Table(alike))].into_iter().collect(),
+        _ => [("network".to_owned(), Value::Table(alike))].into_iter().collect(),
+    };
+    recipe.insert(algorithm.into(), Value::Table(own));
 }
 
 /// Smaller teams to train first.

@@ -30,6 +30,8 @@ pub(super) struct RelativeRow {
     /// Seconds by which out-of-region agents are moved ahead.
     look_ahead: f32,
     region_size: usize,
+    /// Agents outside the region whose distances to a landmark are shown.
+    n_occupants: usize,
     /// What the team is like, where it is shown.
     team: Option<[f32; 2]>,
 }
@@ -38,8 +40,8 @@ pub(super) struct RelativeRow {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Bearing {
     pub(super) displacement: [f32; 2],
-    distance: f32,
-    direction: [f32; 2],
+    pub(super) distance: f32,
+    pub(super) direction: [f32; 2],
 }
 
 impl Bearing {
@@ -62,18 +64,18 @@ impl Bearing {
 #[derive(Default)]
 pub(super) struct Scratch {
     /// Row = agent, column = landmark.
-    bearings: Vec<Bearing>,
+    pub(super) bearings: Vec<Bearing>,
     /// Row = landmark: the nearest agents and their distances, enough to find one out of region.
     occupants: Vec<(f32, usize)>,
-    /// The landmarks of the present row, nearest first.
-    chosen: Vec<(f32, usize)>,
+    /// The landmarks (or other agents) of the present row, nearest first.
+    pub(super) chosen: Vec<(f32, usize)>,
 }
 
 impl RelativeRow {
     pub(super) fn new(
         options: &ObservationOptions,
         n_agents: usize,
-        region_size: usize,
+        (region_size, n_occupants): (usize, usize),
         radius: f64,
     ) -> Self {
         let density = 1.0 / (n_agents as f64).sqrt();
@@ -84,11 +86,12 @@ impl RelativeRow {
             coast: options.coast as f32,
             look_ahead: if options.occupancy_velocities { LOOK_AHEAD } else { 0.0 },
             region_size,
+            n_occupants,
             team: options.team.then_some([10.0 * radius as f32, density as f32]),
         }
     }
 
-    fn ahead(&self, velocity: [f32; 2]) -> [f32; 2] {
+    pub(super) fn ahead(&self, velocity: [f32; 2]) -> [f32; 2] {
         velocity.map(|v| self.coast * v)
     }
 
@@ -109,7 +112,7 @@ impl RelativeRow {
             }
         }
         if self.occupancy {
-            let kept = self.region_size + 1;
+            let kept = self.region_size + self.n_occupants;
             measure_occupants(&mut scratch.occupants, parts, kept, self.look_ahead);
         }
     }
@@ -150,9 +153,11 @@ impl RelativeRow {
                 write_bearing(&bearings[agent * n + landmark], slot, size, symmetry, cells);
             }
             if self.occupancy {
-                let kept = &occupants[landmark * (size + 1)..][..=size];
-                let outside = kept.iter().find(|(_, agent)| !members.contains(agent));
-                write_occupancy(outside.map_or(NOBODY, |o| o.0), &mut cells[5 * size..]);
+                let kept = size + self.n_occupants;
+                let kept = occupants[landmark * kept..][..kept].iter();
+                let outside = kept.filter(|(_, agent)| !members.contains(agent));
+                let cells = cells[5 * size..].chunks_exact_mut(2).take(self.n_occupants);
+                cells.zip(outside).for_each(|(cells, o)| write_occupancy(o.0, cells));
             }
             if self.flags {
                 cells[width - 1] = 1.0;
@@ -165,7 +170,7 @@ impl RelativeRow {
 
     /// Entries of a landmark.
     fn landmark_width(&self, size: usize) -> usize {
-        5 * size + 2 * usize::from(self.occupancy) + usize::from(self.flags)
+        5 * size + 2 * self.n_occupants * usize::from(self.occupancy) + usize::from(self.flags)
     }
 
     /// A landmark that the team does not have: nothing where that is flagged, else one far away in
@@ -187,7 +192,8 @@ impl RelativeRow {
             write_bearing(&bearing, slot, members.len(), 0, cells);
         }
         if self.occupancy {
-            write_occupancy(0.0, &mut cells[5 * members.len()..]);
+            let cells = cells[5 * members.len()..].chunks_exact_mut(2);
+            cells.take(self.n_occupants).for_each(|cells| write_occupancy(0.0, cells));
         }
     }
 }
@@ -209,7 +215,7 @@ fn write_occupancy(distance: f32, cells: &mut [f32]) {
 
 /// Keeps the `kept` smallest of `n` keys in rising order; ties go to the lower index.
 #[inline]
-fn choose_nearest(
+pub(super) fn choose_nearest(
     chosen: &mut Vec<(f32, usize)>,
     kept: usize,
     n: usize,

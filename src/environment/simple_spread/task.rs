@@ -1,7 +1,10 @@
 //! Simple Spread as the registry knows it: name, options, card, other team sizes, the oracle.
 
 use super::{
-    SimpleSpread, SimpleSpreadOptions, observation::ObservationKind, oracle::Oracle, recipe,
+    SimpleSpread, SimpleSpreadOptions,
+    observation::{AgentRowKind, ObservationKind},
+    oracle::Oracle,
+    recipe,
 };
 use crate::{
     environment::{Environment, Reference, Task},
@@ -50,6 +53,14 @@ impl Task for SimpleSpreadTask {
             ("observation.coast", "seconds of coasting before directions are taken"),
             ("observation.landmark_flags", "whether landmarks that are not there are flagged"),
             ("observation.team", "whether it shows the agents' radius and the team's density"),
+            (
+                "observation.agent_row",
+                "what a single agent sees: `raw` (MPE2's) or `shared` (as regions)",
+            ),
+            (
+                "observation.others",
+                "nearest other agents that a shared agent row shows; all up to 5",
+            ),
             ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
             ("graph.k", "neighbours of each agent in `k_nearest`"),
             ("graph.regions", "the regions of `explicit`"),
@@ -83,8 +94,14 @@ impl Task for SimpleSpreadTask {
         agents: usize,
     ) -> Result<SimpleSpreadOptions> {
         let mut options = options.clone();
-        if agents == options.agents {
-            options.observation.landmarks = Some(options.observation.n_landmarks(agents));
+        let (sized, own) = (options.agents, agents == options.agents);
+        if own || options.observation.kind == ObservationKind::Relative {
+            options.observation.landmarks = Some(options.observation.n_landmarks(sized));
+            if options.observation.agent_row == AgentRowKind::Shared {
+                options.observation.others = Some(options.observation.n_others(sized));
+            }
+        }
+        if own {
             return Ok(options);
         }
         let refuse = |reason: &str| Err(Error::setting("agents", agents, reason));
@@ -97,7 +114,6 @@ impl Task for SimpleSpreadTask {
         if options.graph.topology == Topology::KNearest && agents <= options.graph.k {
             return refuse("k_nearest needs more agents than neighbours");
         }
-        options.observation.landmarks = Some(options.observation.n_landmarks(options.agents));
         options.agents = agents;
         Ok(options)
     }
@@ -114,6 +130,6 @@ impl Task for SimpleSpreadTask {
         preset: &str,
         teams: &[usize],
     ) -> Table {
-        recipe::recipe(options.agents, algorithm, preset, teams)
+        recipe::recipe(options, algorithm, preset, teams)
     }
 }

@@ -17,8 +17,19 @@ pub fn write_agent_rows(
     rows: &mut Vec<f32>,
     frames: &mut AgentFrames,
 ) -> usize {
+    write_wider_rows(view, states, (identity, 0), rows, frames)
+}
+
+/// [`write_agent_rows`], with room for a few more entries behind each row.
+pub(super) fn write_wider_rows(
+    view: &dyn View,
+    states: &[f32],
+    (identity, room): (bool, usize),
+    rows: &mut Vec<f32>,
+    frames: &mut AgentFrames,
+) -> usize {
     let spec = view.spec();
-    let width = agent_row_width(spec, identity);
+    let width = agent_row_width(spec, identity) + room;
     let states = states.chunks_exact(spec.state_width);
     let n_agents = spec.n_agents();
     let n_rows = states.len() * n_agents;
@@ -30,7 +41,7 @@ pub fn write_agent_rows(
     {
         view.agent_rows(state, rows, width, frames);
         for (agent, row) in rows.chunks_exact_mut(width).enumerate().filter(|_| identity) {
-            let number = &mut row[spec.agent_width..];
+            let number = &mut row[spec.agent_width..][..n_agents];
             number.fill(0.0);
             number[agent] = 1.0;
         }

@@ -63,7 +63,7 @@ impl Algorithm for CgCmarlAlgorithm {
         Ok(Box::new(CgCmarlModel::load(options, view, weights)?))
     }
 
-    fn fits_any_team(&self) -> bool {
+    fn fits_any_team(&self, _options: &CgCmarlOptions) -> bool {
         true
     }
 }

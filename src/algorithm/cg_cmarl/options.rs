@@ -204,7 +204,7 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
 }
 
 /// Draws the multipliers of an episode or a sample: zero, or log-uniform.
-pub(super) fn draw_multipliers(
+pub(in crate::algorithm) fn draw_multipliers(
     options: &MultiplierOptions,
     rng: &mut Rng,
     multipliers: &mut [f32],

@@ -113,6 +113,10 @@ impl ValueBased for DcgAlgorithm {
     fn learning(options: &DcgOptions) -> (&QLearningOptions, Linear) {
         (&options.learning, options.exploration)
     }
+
+    fn fits_any_team(options: &DcgOptions) -> bool {
+        !options.network.identity
+    }
 }
 
 struct Dcg {

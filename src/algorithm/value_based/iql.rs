@@ -57,6 +57,10 @@ impl ValueBased for IqlAlgorithm {
     fn learning(options: &IqlOptions) -> (&QLearningOptions, Linear) {
         (&options.learning, options.exploration)
     }
+
+    fn fits_any_team(options: &IqlOptions) -> bool {
+        !options.network.identity
+    }
 }
 
 #[derive(Clone)]

@@ -57,6 +57,10 @@ impl ValueBased for VdnAlgorithm {
     fn learning(options: &VdnOptions) -> (&QLearningOptions, Linear) {
         (&options.learning, options.exploration)
     }
+
+    fn fits_any_team(options: &VdnOptions) -> bool {
+        !options.network.identity
+    }
 }
 
 #[derive(Clone)]

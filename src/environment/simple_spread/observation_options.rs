@@ -65,6 +65,7 @@ pub enum AgentRowKind {
 }
 
 impl AgentRowKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
     fn is_raw(&self) -> bool {
         *self == Self::Raw
     }

@@ -13,8 +13,9 @@ pub(super) fn recipe(
     let agents = options.agents;
     let mut recipe = Table::new();
     recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
-    if options.observation.agent_row == AgentRowKind::Shared {
-        overlay_shared(&mut recipe, algorithm);
+    let shared = options.observation.agent_row == AgentRowKind::Shared;
+    if shared {
+        overlay_shared(&mut recipe, algorithm, agents <= 4 && teams.is_empty());
     }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
@@ -27,12 +28,15 @@ pub(super) fn recipe(
     };
     let mut training = Table::new();
     training.insert("total_steps".into(), Value::Integer(total_steps));
+    // The mixer of QMIX and the policies of MACPO fit one team.
+    if teams.is_empty()
+        && (algorithm == "cg_cmarl" || shared && !["qmix", "macpo"].contains(&algorithm))
+    {
+        training.insert("curriculum".into(), curriculum(agents));
+    }
     if algorithm == "cg_cmarl" {
         if agents > 7 {
             training.insert("checkpoint_interval".into(), Value::Integer(200_000));
-        }
-        if teams.is_empty() {
-            training.insert("curriculum".into(), curriculum(agents));
         }
         let mut own = Table::new();
         own.insert("learning".into(), Value::Table(learning(agents, teams)));
@@ -66,16 +70,21 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
 
 /// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
 /// Where payoffs join two agents, both must see the world in the same frame.
-fn overlay_shared(recipe: &mut Table, algorithm: &str) {
+fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool) {
     if algorithm == "dcg" {
         recipe["environment"]["observation"]["frame"] = "world".into();
     }
-    let alike = toml! { identity = false };
+    let mut alike = toml! { identity = false };
+    let under =
+        |key: &str, table: Table| [(key.to_owned(), Value::Table(table))].into_iter().collect();
     let own = match algorithm {
-        "cg_cmarl" => return,
-        "mappo" => alike,
-        "mappo_lag" => [("ppo".to_owned(), Value::Table(alike))].into_iter().collect(),
-        _ => [("network".to_owned(), Value::Table(alike))].into_iter().collect(),
+        "cg_cmarl" | "macpo" => return,
+        "mappo" | "mappo_lag" | "mappo_lambda" => {
+            // The width of a global state is that of one team.
+            alike.insert("global_state".into(), one_team.into());
+            if algorithm == "mappo" { alike } else { under("ppo", alike) }
+        }
+        _ => under("network", alike),
     };
     recipe.insert(algorithm.into(), Value::Table(own));
 }

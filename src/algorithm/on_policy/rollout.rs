@@ -133,7 +133,7 @@ impl Rollout {
         let Transition { slot, state: before, outcome, next_state, .. } = transition;
         let (time, state_width) = (self.lengths[slot], self.state_width);
         assert!(time < self.horizon, "an episode of more than {} steps", self.horizon);
-        for agent in 0..self.n_agents {
+        for (agent, &reward) in rewards.iter().enumerate() {
             let place = (slot * self.n_agents + agent) * self.horizon + time;
             let row = &mut self.rows[place * self.width..][..self.width];
             let (seen, state) = row.split_at_mut(self.agent_width);
@@ -142,7 +142,7 @@ impl Rollout {
             self.frames[place] = acted.frames[agent];
             self.actions[place] = acted.actions[agent];
             self.log_probabilities[place] = acted.log_probabilities[agent];
-            self.rewards[place] = rewards[agent];
+            self.rewards[place] = reward;
             let paid = &outcome.agent_costs[agent * self.n_constraints..][..self.n_constraints];
             self.costs.iter_mut().zip(paid).for_each(|(costs, cost)| costs[place] = *cost);
             self.remember_allowed(place, agent, acted.allowed);

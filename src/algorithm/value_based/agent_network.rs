@@ -101,12 +101,11 @@ impl AgentNetwork {
     fn choose(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
         let Self { trunk, last, workspace, masks, inputs, outputs, rows, frames, .. } = self;
         let n_rows = write_agent_rows(view, states, self.identity, rows, frames);
-        let features = match trunk {
-            Some(trunk) => trunk.forward(parameters, rows, n_rows, workspace),
-            None => {
-                inputs.read_rows(rows, last.n_inputs, n_rows);
-                inputs
-            }
+        let features = if let Some(trunk) = trunk {
+            trunk.forward(parameters, rows, n_rows, workspace)
+        } else {
+            inputs.read_rows(rows, last.n_inputs, n_rows);
+            inputs
         };
         last.forward(parameters, features, last.n_outputs, false, outputs);
         masks.read(view, states);

@@ -1,7 +1,12 @@
 //! The coordination graph: which groups of agents share a reward.
 
+mod nearby;
+mod options;
+
+pub use nearby::Nearby;
+pub use options::{GraphOptions, Topology};
+
 use crate::error::{Error, Result};
-use serde::{Deserialize, Serialize};
 
 /// One action index per agent.
 pub type JointAction = Vec<usize>;
@@ -70,47 +75,6 @@ impl CoordinationGraph {
         Self::of_pairs(n_agents, (1..n_agents).map(|k| [k - 1, k]).chain(closing))
     }
 
-    /// Each agent paired with its `k` nearest others; ties go to the lower index. Who is nowhere (at a
-    /// position that is not finite) is in no pair.
-    pub fn k_nearest(positions: &[[f32; 2]], k: usize) -> Self {
-        let mut graph = Self { n_agents: positions.len(), ..Self::default() };
-        graph.rebuild_k_nearest(positions, k, &mut Vec::new());
-        graph
-    }
-
-    /// [`Self::k_nearest`] in place: allocates nothing once its buffers are large enough.
-    /// `near` is scratch space.
-    pub fn rebuild_k_nearest(
-        &mut self,
-        positions: &[[f32; 2]],
-        k: usize,
-        near: &mut Vec<(f32, usize)>,
-    ) {
-        assert_eq!(positions.len(), self.n_agents, "one position per agent");
-        let present =
-            || positions.iter().enumerate().filter(|(_, p)| p[0].is_finite() && p[1].is_finite());
-        self.members.clear();
-        for (i, p) in present() {
-            near.clear();
-            near.extend(present().filter(|(j, _)| *j != i).map(|(j, q)| {
-                let (dx, dy) = (p[0] - q[0], p[1] - q[1]);
-                (dx * dx + dy * dy, j)
-            }));
-            let k = k.min(near.len());
-            if k > 0 && k < near.len() {
-                near.select_nth_unstable_by(k - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            }
-            self.members.extend(near[..k].iter().flat_map(|&(_, j)| [i.min(j), i.max(j)]));
-        }
-        let (pairs, _) = self.members.as_chunks_mut::<2>();
-        pairs.sort_unstable();
-        let n_pairs = dedup(pairs);
-        self.members.truncate(2 * n_pairs);
-        self.region_starts.clear();
-        self.region_starts.extend((0..=n_pairs).map(|pair| 2 * pair));
-        self.index_memberships();
-    }
-
     /// Number of agents.
     pub fn n_agents(&self) -> usize {
         self.n_agents
@@ -144,6 +108,15 @@ impl CoordinationGraph {
     /// Number of agents in the largest region.
     pub fn max_region_size(&self) -> usize {
         self.regions().map(<[usize]>::len).max().unwrap_or(0)
+    }
+
+    /// Takes over some regions of another graph, in the order given; allocates nothing once its
+    /// buffers are large enough.
+    pub(crate) fn keep(&mut self, of: &Self, regions: impl Iterator<Item = usize>) {
+        self.n_agents = of.n_agents;
+        self.members.clear();
+        self.region_starts.clear();
+        self.rebuild(regions.map(|region| of.region(region)));
     }
 
     fn of_pairs(n_agents: usize, pairs: impl IntoIterator<Item = [usize; 2]>) -> Self {
@@ -186,77 +159,6 @@ impl CoordinationGraph {
     }
 }
 
-/// Moves the first of each run of equal pairs to the front; returns how many there are.
-fn dedup(pairs: &mut [[usize; 2]]) -> usize {
-    let mut n_distinct = 0;
-    for index in 0..pairs.len() {
-        if n_distinct == 0 || pairs[index] != pairs[n_distinct - 1] {
-            pairs[n_distinct] = pairs[index];
-            n_distinct += 1;
-        }
-    }
-    n_distinct
-}
-
-/// Which coordination graph a run uses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GraphOptions {
-    /// The rule that makes the regions.
-    pub topology: Topology,
-    /// Neighbours of each agent in `k_nearest`.
-    pub k: usize,
-    /// The regions of `explicit`.
-    pub regions: Vec<Vec<usize>>,
-}
-
-impl Default for GraphOptions {
-    fn default() -> Self {
-        Self { topology: Topology::Complete, k: 3, regions: Vec::new() }
-    }
-}
-
-/// A rule that makes regions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Topology {
-    /// Every pair.
-    Complete,
-    /// 0-1-…-(N-1).
-    Path,
-    /// Agent 0 with every other.
-    Star,
-    /// The closed path.
-    Ring,
-    /// Each agent with its nearest others, rebuilt at each step.
-    KNearest,
-    /// The listed regions.
-    Explicit,
-}
-
-impl GraphOptions {
-    /// The graph of a team; `k_nearest` starts from agents in a row and is rebuilt from positions.
-    pub fn build(&self, n_agents: usize) -> Result<CoordinationGraph> {
-        match self.topology {
-            Topology::Complete => Ok(CoordinationGraph::complete(n_agents)),
-            Topology::Path => Ok(CoordinationGraph::path(n_agents)),
-            Topology::Star => Ok(CoordinationGraph::star(n_agents)),
-            Topology::Ring => Ok(CoordinationGraph::ring(n_agents)),
-            Topology::KNearest if self.k == 0 => {
-                Err(Error::setting("k", self.k, "k_nearest needs at least one neighbour"))
-            }
-            Topology::KNearest => {
-                let row: Vec<[f32; 2]> = (0..n_agents).map(|i| [i as f32, 0.0]).collect();
-                Ok(CoordinationGraph::k_nearest(&row, self.k))
-            }
-            Topology::Explicit if self.regions.is_empty() => {
-                Err(Error::setting("regions", "[]", "topology `explicit` needs a list of regions"))
-            }
-            Topology::Explicit => CoordinationGraph::new(n_agents, &self.regions),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,22 +182,6 @@ mod tests {
         assert_eq!(count(CoordinationGraph::star(5)), 4);
         assert_eq!(count(CoordinationGraph::ring(5)), 5);
         assert_eq!(count(CoordinationGraph::ring(2)), 1);
-    }
-
-    #[test]
-    fn k_nearest_joins_neighbours_once() {
-        let graph = CoordinationGraph::k_nearest(&[[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], 1);
-        let regions: Vec<_> = graph.regions().collect();
-        assert_eq!(regions, [[0, 1], [1, 2]]);
-    }
-
-    #[test]
-    fn who_is_nowhere_has_no_neighbours() {
-        let nowhere = [f32::INFINITY, 0.0];
-        let graph = CoordinationGraph::k_nearest(&[[0.0, 0.0], nowhere, [3.0, 0.0]], 2);
-        assert!(graph.regions().eq([[0, 2]]));
-        assert!(graph.memberships_of(1).is_empty());
-        assert_eq!(CoordinationGraph::k_nearest(&[[0.0, 0.0], nowhere], 2).n_regions(), 0);
     }
 
     #[test]

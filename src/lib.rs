@@ -51,6 +51,8 @@ pub mod algorithm;
 #[doc(hidden)]
 pub mod argmax;
 #[doc(hidden)]
+pub mod cell_grid;
+#[doc(hidden)]
 pub mod checkpoint;
 pub mod coordination;
 pub mod environment;
@@ -74,6 +76,8 @@ pub mod run;
 pub mod run_dir;
 #[doc(hidden)]
 pub mod schedule;
+#[doc(hidden)]
+pub mod threads;
 #[doc(hidden)]
 pub mod training;
 

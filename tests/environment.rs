@@ -63,10 +63,10 @@ fn every_physics_and_layout_keeps_the_contract() {
 
 #[test]
 fn every_graph_keeps_the_contract() {
-    use Topology::{Complete, Explicit, KNearest, Path, Ring, Star};
-    for topology in [Complete, Path, Star, Ring, KNearest, Explicit] {
+    use Topology::{Complete, Explicit, KNearest, Path, Radius, Ring, Star};
+    for topology in [Complete, Path, Star, Ring, KNearest, Radius, Explicit] {
         let regions = vec![vec![0, 1, 2], vec![4, 3, 2], vec![0, 5, 3]];
-        let graph = GraphOptions { topology, k: 2, regions };
+        let graph = GraphOptions { topology, k: 2, reach: Some(0.7), regions };
         let mut environment = spread(|o| {
             (o.agents, o.graph) = (6, graph);
             o.constraints = vec![Cost::Collision, Cost::Energy];
@@ -181,7 +181,7 @@ fn options_that_cannot_work_are_refused_by_name() {
     assert!(options_error(|o| o.constraints.clear()).contains("`constraints`"));
     assert!(options_error(|o| o.observation.landmarks = Some(0)).contains("`landmarks`"));
     let regions = vec![vec![0, 1], vec![0, 1, 2]];
-    let graph = GraphOptions { topology: Topology::Explicit, k: 1, regions };
+    let graph = GraphOptions { topology: Topology::Explicit, regions, ..GraphOptions::default() };
     assert!(options_error(|o| o.graph = graph).contains("`regions`"));
     assert!(toml::from_str::<SimpleSpreadOptions>("agnets = 3").is_err());
 }

@@ -158,7 +158,7 @@ fn nobody_outside_the_region_is_shown_as_far_away() {
 #[test]
 fn regions_of_three_have_three_slots_and_three_pairs() {
     let regions = vec![vec![0, 1, 2]];
-    let graph = GraphOptions { topology: Topology::Explicit, k: 1, regions };
+    let graph = GraphOptions { topology: Topology::Explicit, regions, ..GraphOptions::default() };
     let observation = relative(Some(1), false);
     let options = SimpleSpreadOptions { graph, observation, ..SimpleSpreadOptions::default() };
     let environment = SimpleSpread::new(&options).unwrap();

@@ -13,8 +13,9 @@ use cgcmarl::{
 };
 use cgcmarl_paper::theory::{
     BoundOptions, ClaimOutcome, ConvergenceOptions, DualOptions, ErrorBudget, Report,
-    StructureOptions, TrainedOptions, ViolationOptions, check_bound, check_convergence, check_dual,
-    check_structure, check_trained, check_violation,
+    RepresentationOptions, StructureOptions, TrainedOptions, ViolationOptions, check_bound,
+    check_convergence, check_dual, check_representation, check_structure, check_trained,
+    check_violation,
 };
 use std::path::Path;
 
@@ -182,6 +183,39 @@ fn violations_under_a_dual_step_of_the_wrong_sign_are_caught() {
     };
     let report = check_violation(&options, SEED, &|| {});
     assert_eq!(verdict(&report, "violation.cumulative"), ClaimOutcome::DoesNotHold);
+}
+
+fn small_representation() -> RepresentationOptions {
+    RepresentationOptions {
+        n_problems: 4,
+        n_episodes: 4000,
+        units: vec![16, 6],
+        ..RepresentationOptions::default()
+    }
+}
+
+#[test]
+fn a_network_that_cannot_represent_the_values_moves_the_limit_by_what_its_policy_may_lose() {
+    let report = check_representation(&small_representation(), SEED, &|| {});
+    assert!(is_conditional(&verdict(&report, "representation.additive")));
+    assert_ne!(verdict(&report, "representation.dual"), ClaimOutcome::DoesNotHold);
+    let multiplier = report.finding("representation.multiplier").unwrap();
+    assert!(is_conditional(&multiplier.verdict) && multiplier.counterexample.is_some());
+}
+
+#[test]
+fn a_dual_step_of_the_wrong_sign_and_a_fit_that_is_not_the_best_are_caught() {
+    let options = RepresentationOptions {
+        ascend: |multipliers, costs, step| multipliers.ascend(costs, -step),
+        units: vec![16],
+        ..small_representation()
+    };
+    let report = check_representation(&options, SEED, &|| {});
+    assert_eq!(verdict(&report, "representation.dual"), ClaimOutcome::DoesNotHold);
+    let options =
+        RepresentationOptions { fit: f64::max, n_episodes: 100, ..small_representation() };
+    let report = check_representation(&options, SEED, &|| {});
+    assert_eq!(verdict(&report, "representation.additive"), ClaimOutcome::DoesNotHold);
 }
 
 /// The shipped team of three, on a few held-out starts.

@@ -1,7 +1,15 @@
-"""Costs for environments of other packages, by functions: what `cgcmarl.train(costs=…)` imports.
+"""Teams in environments of other packages, with costs by functions that `cgcmarl.train(costs=…)` imports.
 
-    python -m cgcmarl train task=pettingzoo env=mpe2.simple_formation_v1:parallel_env horizon=25 'costs=["speed=third_party:speed"]'
+    python python/examples/third_party.py formation --seed 1            # MPE2: how fast an agent is costs
+    python python/examples/third_party.py rware --seed 1                # a robot warehouse: blocked moves cost
+    python python/examples/third_party.py foraging --seed 1             # level-based foraging: loading in vain costs
+    python python/examples/third_party.py rware --seed 1 --algorithm iql    # a baseline on the same steps
+
+Trains, sweeps and prints the front; the run goes to runs/ENVIRONMENT/ALGORITHM/seed_K.
 """
+
+import argparse
+from pathlib import Path
 
 import numpy as np
 
@@ -19,3 +27,73 @@ def load_in_vain(action, reward, **_):
 def blocked(before, action, observation, **_):
     """RWARE: it wanted forward (action 1) and is where it was; its place comes first in what it sees."""
     return float(action == 1 and before[0] == observation[0] and before[1] == observation[1])
+
+
+FORMATION = dict(
+    env="mpe2.simple_formation_v1:parallel_env",
+    arguments={"max_cycles": 25},
+    costs={"speed": "third_party:speed"},
+    horizon=25,
+    total_steps=100_000,
+)
+# Two robots, four shelves, two of them requested at a time, one place to deliver; the layout, the length of
+# an episode and the requests are arguments of the environment's own. Rewards and rows are as it gives them.
+RWARE = dict(
+    env="gymnasium:make",
+    arguments={
+        "id": "rware:rware-tiny-2ag-v2",
+        "layout": ".....\n.x.x.\n.x.x.\n..g..\n",
+        "request_queue_size": 2,
+        "max_steps": 100,
+    },
+    costs={"blocked": "third_party:blocked"},
+    horizon=100,
+    total_steps=200_000,
+)
+# The published map; what agents see is the environment's own grid around them (layers of agents, food and
+# free cells, three cells to each side) instead of integer coordinates, from which nothing was learned.
+FORAGING = dict(
+    env="gymnasium:make",
+    arguments={"id": "lbforaging:Foraging-8x8-2p-2f-v3", "grid_observation": True, "sight": 3},
+    costs={"vain": "third_party:load_in_vain"},
+    horizon=50,
+    total_steps=200_000,
+)
+# Rewards are rare at first: agents begin at random, and the price of a cost stays below what a reward is worth.
+SPARSE = {"gamma": 0.95, "reward_scale": 4.0}
+OURS = {
+    "random_actions.start": 1.0, "random_actions.end": 0.05, "random_actions.steps": 80_000,
+    "exploration.start": 0.02, "exploration.end": 0.02, "sample_low": 0.02, "sample_high": 1.0,
+}  # fmt: skip
+IQL = {"exploration.start": 1.0, "exploration.end": 0.05, "exploration.steps": 80_000}
+ENVIRONMENTS = {"formation": (FORMATION, {}), "rware": (RWARE, SPARSE), "foraging": (FORAGING, SPARSE)}
+
+
+def main(environment, algorithm="cg_cmarl", seed=1, steps=None, episodes=200, out=None):
+    import cgcmarl
+
+    task, settings = ENVIRONMENTS[environment]
+    if settings:
+        settings = {**settings, **(OURS if algorithm == "cg_cmarl" else IQL)}
+    task = {**task, "total_steps": steps or task["total_steps"]}
+    place = Path(out or f"runs/{environment}/{algorithm}/seed_{seed}")
+    model = cgcmarl.train(**task, **settings, algorithm=algorithm, seed=seed, workers=1, threads=1, out=place)
+    multipliers = [0.0, 0.05, 0.1, 0.2, 0.5, 1.0] if model.has_multipliers else None
+    front = model.sweep(multipliers, episodes=episodes, start_seed=2026, threads=1)
+    scale = settings.get("reward_scale", 1.0)
+    cost = f"cost_{model.constraints[0]}"
+    print(f"{environment}, {algorithm}, seed {seed}: return of an episode, {cost} of an agent and step")
+    for point in [*front.points, *front.references]:
+        print(f"{point.label:>10} {point['team_return'] / scale:9.3f} {point[cost]:9.4f}")
+    return front
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("environment", choices=sorted(ENVIRONMENTS))
+    parser.add_argument("--algorithm", default="cg_cmarl")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--episodes", type=int, default=200)
+    parser.add_argument("--out")
+    main(**vars(parser.parse_args()))

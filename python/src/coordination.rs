@@ -49,6 +49,7 @@ pub(crate) fn solve<'py>(
         msg_iterations: iterations,
         damping,
         tolerance,
+        ..SolverOptions::default()
     };
     options.check().map_err(raised)?;
     if let Some(agent) = n_actions.iter().position(|&n| n == 0) {

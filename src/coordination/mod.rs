@@ -2,7 +2,8 @@
 //!
 //! A crate in spirit: factor tables, and solvers that share one contract.
 //! `message_passing` is the paper's Max-Sum; `anytime` decodes it by value, with `conditional_decoding`
-//! and `local_search`; `exact` proves optima and bounds; `file_formats` reads problems from files.
+//! and `local_search`; `exact` proves optima and bounds; `sparse` drops the pairs that are
+//! not worth a message; `file_formats` reads problems from files.
 
 mod anytime;
 mod batch;
@@ -14,6 +15,7 @@ mod local_search;
 mod message_passing;
 mod padded_problem;
 mod solver;
+mod sparse;
 
 pub use anytime::{Anytime, AnytimeOptions};
 pub use batch::{Batch, BatchItem};
@@ -22,6 +24,7 @@ pub use factor_tables::FactorTables;
 pub use file_formats::{Problem, write_log_uai};
 pub use message_passing::{MaxSum, MaxSumOptions, agent_to_region, region_to_agent};
 pub use solver::{Solver, SolverOptions};
+pub use sparse::{OtherPairs, PairScore};
 
 use crate::graph::{CoordinationGraph, JointAction};
 

@@ -1,7 +1,10 @@
 //! Which coordinator a run uses, by name.
 
-use super::{Anytime, AnytimeOptions, Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions};
-use crate::error::{Error, Result, count, within};
+use super::{
+    Anytime, AnytimeOptions, Coordinator, Exact, ExactOptions, MaxSum, MaxSumOptions,
+    sparse::{OtherPairs, PairScore, Sparse, SparseOptions},
+};
+use crate::error::{Error, Result, count, positive, within};
 use serde::{Deserialize, Serialize};
 
 /// A coordinator by name.
@@ -32,11 +35,25 @@ pub struct SolverOptions {
     pub damping: f32,
     /// `max_sum` stops early when no message changes by more than this; 0 runs every round.
     pub tolerance: f32,
+    /// Share of the pairs that is coordinated, those that vary most; 1 for all.
+    pub kept_pairs: f64,
+    /// By what pairs are ranked where not all are coordinated.
+    pub kept_by: PairScore,
+    /// What becomes of the payoffs of the pairs that are not coordinated.
+    pub other_pairs: OtherPairs,
 }
 
 impl Default for SolverOptions {
     fn default() -> Self {
-        Self { solver: Solver::default(), msg_iterations: 10, damping: 0.3, tolerance: 0.0 }
+        Self {
+            solver: Solver::default(),
+            msg_iterations: 10,
+            damping: 0.3,
+            tolerance: 0.0,
+            kept_pairs: 1.0,
+            kept_by: PairScore::default(),
+            other_pairs: OtherPairs::default(),
+        }
     }
 }
 
@@ -48,6 +65,7 @@ impl SolverOptions {
     pub fn check(&self) -> Result<()> {
         count("msg_iterations", self.msg_iterations as u64, 1..=MAX_ITERATIONS)?;
         within("tolerance", self.tolerance, 0.0..=1e6)?;
+        positive("kept_pairs", self.kept_pairs, 1.0)?;
         if !(0.0..1.0).contains(&self.damping) {
             return Err(Error::setting("damping", self.damping, "must be at least 0, and below 1"));
         }
@@ -56,7 +74,16 @@ impl SolverOptions {
 
     /// The coordinator.
     pub fn build(&self) -> Box<dyn Coordinator> {
-        let Self { solver, msg_iterations, damping, tolerance } = *self;
+        let coordinator = self.build_dense();
+        if self.kept_pairs >= 1.0 {
+            return coordinator;
+        }
+        let Self { kept_pairs, kept_by, other_pairs, .. } = *self;
+        Box::new(Sparse::new(SparseOptions { kept_pairs, kept_by, other_pairs }, coordinator))
+    }
+
+    fn build_dense(&self) -> Box<dyn Coordinator> {
+        let Self { solver, msg_iterations, damping, tolerance, .. } = *self;
         match solver {
             Solver::MaxSum => Box::new(MaxSum::new(MaxSumOptions {
                 msg_iterations,

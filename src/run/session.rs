@@ -1,6 +1,6 @@
 //! A training tied to its run directory: started, stopped, resumed.
 
-use super::{Config, limits, teams, vectorise};
+use super::{Config, contract::header, limits, model_card::write_model_card, teams, vectorise};
 use crate::{
     algorithm::Start,
     checkpoint::Checkpoint,
@@ -55,6 +55,12 @@ impl Session {
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
         writer.save_checkpoint(&mut training.save())?;
         Ok(Self { training, writer, config })
+    }
+
+    /// Refuses a configuration that could not be trained, without training it.
+    pub fn check(config: &Config) -> Result<()> {
+        limits::check(config)?;
+        training(config).map(drop)
     }
 
     /// Takes a run up at its newest checkpoint.
@@ -115,7 +121,10 @@ impl Session {
                 return Ok(End::Stopped);
             }
         }
-        self.writer.finish(&self.training.model())?;
+        let mut model = self.training.model();
+        model.about = header(&self.config)?;
+        self.writer.finish(&model)?;
+        write_model_card(self.run_dir(), &self.config, self.steps())?;
         Ok(End::Finished)
     }
 }

@@ -120,7 +120,7 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
 }
 
 /// Listens for Ctrl-C; a second one does not wait.
-fn listen() -> anyhow::Result<Arc<AtomicBool>> {
+pub(super) fn listen() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

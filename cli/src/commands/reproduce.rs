@@ -124,7 +124,15 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-fn plan(args: &ReproduceArgs) -> anyhow::Result<Plan> {
+impl ReproduceArgs {
+    /// Where everything goes.
+    pub(super) fn folder(&self) -> &Path {
+        &self.out
+    }
+}
+
+/// What is to be trained and played.
+pub(super) fn plan(args: &ReproduceArgs) -> anyhow::Result<Plan> {
     ensure!(args.seeds > 0, "invalid value for `--seeds`: 0 (must be positive)");
     if let Some(n_agents) = args.agents.iter().find(|n| **n < 2) {
         bail!("invalid value for `--agents`: {n_agents} (a team has at least 2 agents)");

@@ -3,10 +3,10 @@
 use super::output::{self, OutputFormat, print, remark};
 use crate::exit::ExitCode;
 use crate::report::paper;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use cgcmarl::{
     Model,
-    algorithm::CgCmarlOptions,
+    algorithm::{CgCmarlOptions, cg_cmarl::ValueKind},
     checkpoint::atomic,
     run::{on_threads, vectorise},
     run_dir::files,
@@ -44,6 +44,10 @@ enum Check {
     Structure,
     /// Constraint violation and policy suboptimality
     Violation,
+    /// Corollary: a network that cannot represent the values
+    Representation,
+    /// Complexity table: times of a decision
+    Complexity,
     /// Everything
     All,
 }
@@ -104,7 +108,7 @@ pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
 /// Runs the chosen checks and says how far they are.
 fn checks(chosen: Check, seed: u64) -> Report {
     type Run = fn(u64, &(dyn Fn() + Sync)) -> Report;
-    let all: [(Check, &str, usize, Run); 5] = [
+    let all: [(Check, &str, usize, Run); 7] = [
         (Check::Convergence, "convergence", 4, |seed, tick| {
             theory::check_convergence(&theory::ConvergenceOptions::default(), seed, tick)
         }),
@@ -119,6 +123,12 @@ fn checks(chosen: Check, seed: u64) -> Report {
         }),
         (Check::Violation, "violation", 2, |seed, tick| {
             theory::check_violation(&theory::ViolationOptions::default(), seed, tick)
+        }),
+        (Check::Representation, "representation", 2, |seed, tick| {
+            theory::check_representation(&theory::RepresentationOptions::default(), seed, tick)
+        }),
+        (Check::Complexity, "complexity", 3, |seed, tick| {
+            theory::check_complexity(&theory::ComplexityOptions::default(), seed, tick)
         }),
     ];
     let mut report = Report::default();
@@ -143,9 +153,15 @@ fn trained(run: &Path) -> anyhow::Result<ErrorBudget> {
     let model = Model::open(run)?;
     let scenario = model.scenario()?;
     let trained = model.cg_cmarl(&scenario)?;
+    let own = model.config.typed_options::<CgCmarlOptions>()?;
+    ensure!(
+        own.network.value != ValueKind::Augmented,
+        "{}: has one augmented value and no cost heads, whose errors a budget tells apart; \
+         `evaluate --calibration` compares what it predicts with what comes true",
+        run.display()
+    );
     let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| trained.policy_at(m)).collect();
-    let gamma = model.config.typed_options::<CgCmarlOptions>()?.learning.gamma;
-    let options = theory::TrainedOptions::new(gamma, HELD_OUT);
+    let options = theory::TrainedOptions::new(own.learning.gamma, HELD_OUT);
     let mut environments = vectorise(&scenario, options.episodes)?;
     let started = Instant::now();
     let tick = |point: &BudgetPoint| {

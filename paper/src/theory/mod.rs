@@ -4,14 +4,17 @@
 
 mod ascent;
 mod bound;
+mod complexity;
 mod convergence;
 mod dual;
 mod executed;
 mod figure;
 mod gap;
 mod lagrangian;
+mod limited_network;
 mod linear_program;
 mod problems;
+mod representation;
 mod sampling;
 mod structure;
 mod tabular;
@@ -20,12 +23,15 @@ mod violation;
 
 pub use ascent::AscentRule;
 pub use bound::{BoundOptions, check_bound};
+pub use complexity::{ComplexityOptions, check_complexity};
 pub use convergence::{ConvergenceOptions, TargetRule, check_convergence};
 pub use dual::{DualOptions, check_dual};
 pub use figure::{Curve, Figure};
 pub use lagrangian::{DualFunction, Piece};
+pub use limited_network::GroupFit;
 pub use linear_program::{constrained_optimum, distance_from_sums};
 pub use problems::FactoredCmdp;
+pub use representation::{RepresentationOptions, check_representation};
 pub use structure::{StructureOptions, check_structure};
 pub use tabular::TabularCmdp;
 pub use trained::{BudgetPoint, CoordinationLoss, ErrorBudget, TrainedOptions, check_trained};

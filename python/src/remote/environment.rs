@@ -4,7 +4,7 @@ use super::process::{About, Host, Trouble};
 use cgcmarl::{
     CoordinationGraph, Environment, Error, Outcome, Result, Spec,
     environment::{Constraint, Drawing, Ending, Role, Shape, View},
-    graph::{GraphOptions, Topology},
+    graph::{GraphOptions, Nearby},
     rng::Rng,
 };
 use std::sync::Arc;
@@ -27,8 +27,9 @@ impl TeamView {
     ) -> Result<Self> {
         let n = about.agents.len();
         let graph = options.build(n)?;
-        if options.topology == Topology::KNearest && positions.len() != 2 {
-            let reason = "k_nearest needs two numbers: where an agent sees its own x and y";
+        if options.follows_positions() && positions.len() != 2 {
+            let reason =
+                "a graph of neighbours needs two numbers: where an agent sees its own x and y";
             return Err(Error::setting("positions", format!("{positions:?}"), reason));
         }
         if let Some(place) = positions.iter().find(|place| **place >= about.width) {
@@ -42,10 +43,8 @@ impl TeamView {
             .measures(vec![], costs.collect::<Vec<_>>())
             .terminating();
         spec.region_size = size;
-        spec.max_regions = match options.topology {
-            Topology::KNearest => spec.max_regions.min(n * options.k),
-            _ => graph.n_regions(),
-        };
+        spec.max_regions =
+            if options.follows_positions() { options.most_regions(n) } else { graph.n_regions() };
         Ok(Self { spec, graph, options: options.clone(), positions: positions.to_vec() })
     }
 }
@@ -56,12 +55,15 @@ impl View for TeamView {
     }
 
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph) {
-        if self.options.topology == Topology::KNearest {
+        if self.options.follows_positions() {
             let width = self.spec.agent_width;
             let rows = state[..self.spec.n_agents() * width].chunks_exact(width);
             let place = |row: &[f32]| [row[self.positions[0]], row[self.positions[1]]];
             let places: Vec<_> = rows.map(place).collect();
-            *graph = CoordinationGraph::k_nearest(&places, self.options.k);
+            if graph.n_agents() != places.len() {
+                graph.clone_from(&self.graph);
+            }
+            self.options.rebuild(graph, &places, &mut Nearby::default());
         } else if graph.n_agents() != self.graph.n_agents()
             || !graph.regions().eq(self.graph.regions())
         {

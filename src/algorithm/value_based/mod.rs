@@ -248,7 +248,7 @@ impl QLearner {
             Follower::nobody()
         };
         let followers = [Follower { numbers: &mut self.averaged, rate }, target];
-        self.adam.step_followed(lr, &self.gradient, &mut self.online, followers);
+        self.adam.step_followed(lr, &[&self.gradient], &mut self.online, followers);
     }
 }
 

@@ -69,6 +69,11 @@ impl Points {
         points.iter().enumerate().for_each(|(index, &point)| self.set(index, point));
     }
 
+    /// Whether every point is somewhere.
+    pub fn are_finite(&self) -> bool {
+        self.x.iter().chain(&self.y).all(|c| c.is_finite())
+    }
+
     /// All points as pairs.
     pub fn iter(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
         self.x.iter().zip(&self.y).map(|(&x, &y)| [x, y])
@@ -103,6 +108,11 @@ pub(super) fn contact_force(delta: [f64; 2], reach: f64) -> Option<[f64; 2]> {
     let penetration = CONTACT_MARGIN * (depth.max(0.0) + (-depth.abs()).exp().ln_1p());
     let scale = |component: f64| CONTACT_FORCE * component / distance * penetration;
     Some([scale(delta[0]), scale(delta[1])])
+}
+
+/// Particles further apart than this do not push each other, whose radii add up to `reach`.
+pub(super) fn contact_reach(reach: f64) -> f64 {
+    reach + CONTACT_REACH * CONTACT_MARGIN
 }
 
 /// The vector from `b` to `a`.

@@ -14,7 +14,7 @@ use crate::{
         in_order,
         symmetry::{SQUARE, transform},
     },
-    graph::CoordinationGraph,
+    graph::{CoordinationGraph, Nearby},
 };
 use std::cell::RefCell;
 
@@ -103,7 +103,7 @@ thread_local! {
     /// Where predators stand, for the graph.
     static POSITIONS: RefCell<Vec<[f32; 2]>> = const { RefCell::new(Vec::new()) };
     /// Their distances.
-    static NEAR: RefCell<Vec<(f32, usize)>> = const { RefCell::new(Vec::new()) };
+    static NEAR: RefCell<Nearby> = RefCell::default();
 }
 
 impl PreyView {
@@ -245,6 +245,19 @@ impl View for PreyView {
 
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {
         self.posed_row(state, members, Pose::default(), row);
+    }
+
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let member = |member: usize| {
+            let cells = format!("predator {member}, each cell around: another predator, prey");
+            let rest = format!("predator {member}: how near each wall is, whether it is there");
+            [(cells, 2 * self.rows.cells), (rest, 5)]
+        };
+        let pair = [
+            ("in which cell around predator 0 the other is".to_owned(), self.rows.cells),
+            ("displacement and distance from predator 0 to the other".to_owned(), 3),
+        ];
+        (0..2).flat_map(member).chain(pair).collect()
     }
 
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {

@@ -14,7 +14,8 @@ const CLUSTER_CENTRE: f64 = 0.5;
 /// Radius of the small circle of each cluster.
 const CLUSTER_RADIUS: f64 = 0.2;
 
-/// Where the landmarks are; agents always start anywhere in [-1, 1]², at rest.
+/// Where the landmarks are in a square of half side 1, with which they grow; agents always start
+/// anywhere in the square, at rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
@@ -31,8 +32,16 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Draws agents, then places landmarks (drawn after the agents where random).
-    pub fn place(self, rng: &mut Rng, agents: &mut Points, landmarks: &mut Points) {
+    /// Draws agents, then places landmarks (drawn after the agents where random), in a square of this
+    /// half side.
+    pub fn place(self, rng: &mut Rng, half_side: f64, agents: &mut Points, landmarks: &mut Points) {
+        self.place_in_unit_square(rng, agents, landmarks);
+        for points in [agents, landmarks] {
+            points.x.iter_mut().chain(&mut points.y).for_each(|c| *c *= half_side);
+        }
+    }
+
+    fn place_in_unit_square(self, rng: &mut Rng, agents: &mut Points, landmarks: &mut Points) {
         scatter(rng, agents);
         let n = landmarks.len();
         match self {
@@ -82,8 +91,14 @@ mod tests {
     fn landmarks(layout: Layout, n: usize) -> Vec<[f64; 2]> {
         let (mut agents, mut landmarks) = (Points::zeros(n), Points::zeros(n));
         let mut rng = Streams::new(1).rng(Purpose::Problem, 0);
-        layout.place(&mut rng, &mut agents, &mut landmarks);
+        layout.place(&mut rng, 1.0, &mut agents, &mut landmarks);
         assert!(agents.iter().flatten().all(|c| (-1.0..1.0).contains(&c)));
+        let (mut far_agents, mut far) = (Points::zeros(n), Points::zeros(n));
+        let mut rng = Streams::new(1).rng(Purpose::Problem, 0);
+        layout.place(&mut rng, 3.0, &mut far_agents, &mut far);
+        let grows = |(a, b): ([f64; 2], [f64; 2])| near([3.0 * a[0], 3.0 * a[1]], b);
+        assert!(agents.iter().zip(far_agents.iter()).all(grows));
+        assert!(landmarks.iter().zip(far.iter()).all(grows));
         landmarks.iter().collect()
     }
 

@@ -2,7 +2,13 @@
 
 mod agent_row;
 mod assignment;
+mod auction;
+mod bearing;
+pub mod closeness;
+#[cfg(test)]
+mod crowd_tests;
 pub mod layout;
+mod neighbourhood;
 pub mod observation;
 mod observation_options;
 pub mod options;
@@ -12,10 +18,11 @@ mod recipe;
 pub mod recording;
 mod relative_row;
 pub mod reward;
+mod row_layout;
 mod task;
 
 pub use super::particle::GRID;
-pub use options::{ActionSet, Cost, Physics, RewardRule, SimpleSpreadOptions};
+pub use options::{ActionSet, Arena, Cost, Physics, RewardRule, SimpleSpreadOptions};
 pub use task::SimpleSpreadTask;
 
 use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot, share};
@@ -24,14 +31,18 @@ use crate::{
     graph::{CoordinationGraph, Topology},
     rng::Rng,
 };
+use closeness::Closeness;
 use observation::SpreadView;
 use physics::{Particles, Points};
-use reward::{Closeness, Nearest};
+use reward::Nearest;
 
-/// What is drawn reaches this far from the centre.
+/// What is drawn reaches this far from the centre, in half sides of the arena.
 const DRAWN: f64 = 1.25;
 /// A landmark is covered by an agent nearer than this.
 pub(crate) const COVER_DISTANCE: f64 = 0.1;
+
+/// Teams from this size on are looked up in grids of cells; below, looking at everybody is quicker.
+pub(crate) const CROWD: usize = 40;
 
 /// The environment.
 #[derive(Clone, Debug)]
@@ -67,7 +78,7 @@ impl SimpleSpread {
             &options.graph,
             &options.observation,
             &vectors,
-            radius,
+            (radius, options.arena.half_side(n)),
         );
         Ok(Self {
             view,
@@ -88,6 +99,11 @@ impl SimpleSpread {
     /// The options in force, every rule replaced by its value.
     pub fn options(&self) -> &SimpleSpreadOptions {
         &self.options
+    }
+
+    /// Half the side of the square in which everything starts.
+    fn half_side(&self) -> f64 {
+        self.options.arena.half_side(self.options.agents)
     }
 
     /// Where the agents are.
@@ -130,7 +146,7 @@ impl SimpleSpread {
 
     /// The graph in force when the action was chosen.
     fn find_graph(&mut self) {
-        if self.options.graph.topology == Topology::KNearest {
+        if self.options.graph.follows_positions() {
             let mut state = std::mem::take(&mut self.state);
             self.write_state(&mut state);
             self.view.graph(&state, &mut self.graph);
@@ -193,12 +209,15 @@ impl SimpleSpread {
 
     /// Charges the near pairs to the regions; one cost of a region in each `width` cells.
     fn charge_collisions(&self, costs: &mut [f32], width: usize) {
+        costs.iter_mut().step_by(width).for_each(|cost| *cost = 0.0);
         if self.options.graph.topology == Topology::Complete {
-            for (region, members) in self.graph.regions().enumerate() {
-                costs[region * width] = self.closeness.pair_cost(members[0], members[1]);
+            let n = self.options.agents;
+            for &[a, b] in self.closeness.near_pairs() {
+                // Regions are all pairs in rising order: n − 1 of agent 0, then n − 2 of agent 1, …
+                let region = a * (2 * n - a - 1) / 2 + b - a - 1;
+                costs[region * width] = self.closeness.pair_cost(a, b);
             }
         } else {
-            costs.iter_mut().step_by(width).for_each(|cost| *cost = 0.0);
             let charge = &mut |region: usize, part| costs[region * width] += part;
             self.closeness.charge_regions(&self.graph, charge);
         }
@@ -231,7 +250,9 @@ impl Environment for SimpleSpread {
     }
 
     fn reset(&mut self, rng: &mut Rng) {
-        self.options.layout.place(rng, &mut self.particles.positions, &mut self.landmarks);
+        let half_side = self.half_side();
+        let Self { options, particles, landmarks, .. } = self;
+        options.layout.place(rng, half_side, &mut particles.positions, landmarks);
         self.particles.velocities.clear();
         self.steps = 0;
     }
@@ -297,6 +318,7 @@ impl Environment for SimpleSpread {
             let shape = Shape::disc(role, at, radius).of_agent(index);
             shapes.push(shape.movable(2 * index).moving(2 * n + 2 * index));
         }
-        Drawing { bounds: [-DRAWN, -DRAWN, DRAWN, DRAWN], shapes }
+        let drawn = DRAWN * self.half_side();
+        Drawing { bounds: [-drawn, -drawn, drawn, drawn], shapes }
     }
 }

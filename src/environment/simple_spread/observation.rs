@@ -3,8 +3,9 @@
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
 use super::{
-    agent_row::SharedRow,
-    relative_row::{RelativeRow, Scratch},
+    agent_row::{Near, SharedRow},
+    relative_row::{RelativeRow, Scratch, TeamSize},
+    row_layout::member_groups,
 };
 pub use super::{
     observation_options::{AgentRowKind, ObservationKind, ObservationOptions, agent_width},
@@ -16,7 +17,7 @@ use crate::{
         Pose, Spec, View, in_order,
         symmetry::{self, transform},
     },
-    graph::{CoordinationGraph, GraphOptions, Topology},
+    graph::{CoordinationGraph, GraphOptions, Nearby},
 };
 use std::cell::RefCell;
 
@@ -25,7 +26,7 @@ use std::cell::RefCell;
 pub struct SpreadView {
     spec: Spec,
     graph: CoordinationGraph,
-    k_nearest: Option<usize>,
+    graph_options: GraphOptions,
     kind: ObservationKind,
     relative: RelativeRow,
     /// What agents see, where it is not MPE2's observation.
@@ -54,8 +55,10 @@ impl<'a> Parts<'a> {
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
-    /// For the k-nearest graph.
-    static NEAR: RefCell<Vec<(f32, usize)>> = RefCell::default();
+    /// For the rows of agents.
+    static NEAREST: RefCell<Near> = RefCell::default();
+    /// For graphs that follow the agents.
+    static NEAR: RefCell<Nearby> = RefCell::default();
 }
 
 impl SpreadView {
@@ -66,20 +69,20 @@ impl SpreadView {
         graph_options: &GraphOptions,
         observation: &ObservationOptions,
         action_vectors: &[[f64; 2]],
-        radius: f64,
+        (radius, half_side): (f64, f64),
     ) -> Self {
-        let k_nearest = (graph_options.topology == Topology::KNearest).then_some(graph_options.k);
-        let n_agents = spec.n_agents();
-        let relative = RelativeRow::new(observation, n_agents, (spec.region_size, 1), radius);
+        let team = TeamSize { n_agents: spec.n_agents(), radius, half_side };
+        let relative = RelativeRow::new(observation, team, spec.region_size);
         let shared = (observation.agent_row == AgentRowKind::Shared)
-            .then(|| SharedRow::new(observation, n_agents, radius));
+            .then(|| SharedRow::new(observation, team));
         let transformed_actions = symmetry::transformed_actions(action_vectors);
         let (kind, frame) = (observation.kind, observation.frame);
-        Self { spec, graph, k_nearest, kind, relative, shared, frame, transformed_actions }
+        let graph_options = graph_options.clone();
+        Self { spec, graph, graph_options, kind, relative, shared, frame, transformed_actions }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], symmetry: usize, row: &mut [f32]) {
-        let rest = write_members(parts, members, symmetry, row);
+        let rest = write_members(parts, members, symmetry, true, row);
         let rest: &mut [[f32; 2]] = bytemuck::cast_slice_mut(rest);
         let (landmarks, pairs) = rest.split_at_mut(parts.landmarks.len());
         for (cell, &landmark) in landmarks.iter_mut().zip(parts.landmarks) {
@@ -112,7 +115,7 @@ impl SpreadView {
         &self,
         scratch: &mut Scratch,
         parts: Parts<'_>,
-        agents: impl Iterator<Item = usize>,
+        agents: impl Iterator<Item = usize> + Clone,
     ) {
         if self.kind == ObservationKind::Relative {
             self.relative.measure(scratch, parts, agents);
@@ -126,17 +129,17 @@ impl View for SpreadView {
     }
 
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph) {
-        let Some(k) = self.k_nearest else {
+        if !self.graph_options.follows_positions() {
             if *graph != self.graph {
                 graph.clone_from(&self.graph);
             }
             return;
-        };
+        }
         if graph.n_agents() != self.spec.n_agents() {
             graph.clone_from(&self.graph);
         }
         let positions = Parts::of(state, self.spec.n_agents()).positions;
-        NEAR.with_borrow_mut(|near| graph.rebuild_k_nearest(positions, k, near));
+        NEAR.with_borrow_mut(|nearby| self.graph_options.rebuild(graph, positions, nearby));
     }
 
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {
@@ -145,6 +148,17 @@ impl View for SpreadView {
             self.measure(scratch, parts, members.iter().copied());
             self.write(scratch, parts, members, 0, row);
         });
+    }
+
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        if self.kind == ObservationKind::Relative {
+            return self.relative.layout();
+        }
+        let size = self.spec.region_size;
+        let mut groups = member_groups(size, true);
+        groups.push(("landmarks".into(), 2 * self.spec.n_agents()));
+        groups.push(("displacement between each two members".into(), size * (size - 1)));
+        groups
     }
 
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
@@ -209,10 +223,7 @@ impl View for SpreadView {
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
         let parts = Parts::of(state, self.spec.n_agents());
         let Some(shared) = &self.shared else { return write_raw(parts, agent, row) };
-        SCRATCH.with_borrow_mut(|scratch| {
-            shared.measure(scratch, parts, agent..agent + 1);
-            shared.write(scratch, parts, agent, 0, row);
-        });
+        NEAREST.with_borrow_mut(|near| shared.write(near, parts, agent, 0, row));
     }
 
     fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
@@ -225,11 +236,10 @@ impl View for SpreadView {
                 *frame = 0;
             });
         };
-        SCRATCH.with_borrow_mut(|scratch| {
-            shared.measure(scratch, parts, 0..self.spec.n_agents());
+        NEAREST.with_borrow_mut(|near| {
             for (agent, (row, frame)) in rows {
-                *frame = shared.frame(scratch, parts, agent);
-                shared.write(scratch, parts, agent, *frame, row);
+                *frame = shared.frame(near, parts, agent);
+                shared.write(near, parts, agent, *frame, row);
             }
         });
     }
@@ -263,17 +273,21 @@ pub(super) fn pairs_of(members: &[usize]) -> impl Iterator<Item = (usize, usize)
     members.iter().enumerate().flat_map(move |(slot, &a)| later(slot).map(move |&b| (a, b)))
 }
 
-/// Writes velocity and position of each member; returns the rest of the row.
+/// Writes velocity and, where shown, position of each member; returns the rest of the row.
 pub(super) fn write_members<'r>(
     parts: Parts<'_>,
     members: &[usize],
     symmetry: usize,
+    positions: bool,
     row: &'r mut [f32],
 ) -> &'r mut [f32] {
-    let (head, rest) = row.split_at_mut(4 * members.len());
-    for (cells, &agent) in head.chunks_exact_mut(4).zip(members) {
+    let width = if positions { 4 } else { 2 };
+    let (head, rest) = row.split_at_mut(width * members.len());
+    for (cells, &agent) in head.chunks_exact_mut(width).zip(members) {
         cells[..2].copy_from_slice(&transform(symmetry, parts.velocities[agent]));
-        cells[2..].copy_from_slice(&transform(symmetry, parts.positions[agent]));
+        if positions {
+            cells[2..].copy_from_slice(&transform(symmetry, parts.positions[agent]));
+        }
     }
     rest
 }

@@ -1,7 +1,10 @@
 //! What a region is shown, as users choose it, and how wide the rows are.
 
 use super::agent_row;
-use crate::environment::frame::Frame;
+use crate::{
+    environment::frame::Frame,
+    error::{Error, Result, count, within},
+};
 use serde::{Deserialize, Serialize};
 
 /// What a region sees.
@@ -33,6 +36,17 @@ pub struct ObservationOptions {
     /// Nearest other agents shown in a shared agent row; all up to 5 unless set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<usize>,
+    /// Whether a relative row shows where the members are in the square; without, it looks the same
+    /// wherever they are, in squares of any size.
+    #[serde(skip_serializing_if = "is_true")]
+    pub positions: bool,
+    /// Landmarks that a relative row shows beyond the nearest: the nearest others that no agent outside
+    /// the region covers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub free_landmarks: usize,
+    /// Whether a relative row shows each member the landmark that an auction among neighbours gives it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub auction: bool,
 }
 
 impl Default for ObservationOptions {
@@ -48,6 +62,9 @@ impl Default for ObservationOptions {
             team: false,
             agent_row: AgentRowKind::default(),
             others: None,
+            positions: true,
+            free_landmarks: 0,
+            auction: false,
         }
     }
 }
@@ -71,6 +88,14 @@ impl AgentRowKind {
     }
 }
 
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// Which region row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,6 +108,27 @@ pub enum ObservationKind {
 }
 
 impl ObservationOptions {
+    /// Refuses what cannot be shown.
+    pub(super) fn check(&self, most: usize) -> Result<()> {
+        if let Some(landmarks) = self.landmarks {
+            count("landmarks", landmarks as u64, 1..=most as u64)?;
+        }
+        if let Some(others) = self.others {
+            count("others", others as u64, 0..=most as u64)?;
+        }
+        within("coast", self.coast, 0.0..=10.0)?;
+        count("free_landmarks", self.free_landmarks as u64, 0..=most as u64)?;
+        if self.kind == ObservationKind::Paper && !self.positions {
+            return Err(Error::setting("positions", false, "the paper's row shows positions"));
+        }
+        Ok(())
+    }
+
+    /// Numbers that a relative row shows of each member.
+    pub(super) fn member_width(&self) -> usize {
+        2 + 2 * usize::from(self.positions) + 5 * usize::from(self.auction)
+    }
+
     /// Landmarks shown in a relative row of a team: as set, or all up to 5.
     pub fn n_landmarks(&self, n_agents: usize) -> usize {
         self.landmarks.unwrap_or(n_agents.min(5))
@@ -110,9 +156,9 @@ impl ObservationOptions {
                 let per_landmark = 5 * region_size
                     + 2 * usize::from(self.occupancy)
                     + usize::from(self.landmark_flags);
-                4 * region_size
+                self.member_width() * region_size
                     + 5 * pairs
-                    + self.n_landmarks(n_agents) * per_landmark
+                    + (self.n_landmarks(n_agents) + self.free_landmarks) * per_landmark
                     + 2 * usize::from(self.team)
             }
         }

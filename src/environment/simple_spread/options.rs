@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec, particle::grid_of_forces},
-    error::{Error, Result, count, positive, within},
-    graph::{CoordinationGraph, GraphOptions, Topology},
+    error::{Error, Result, count, positive},
+    graph::{CoordinationGraph, GraphOptions},
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,8 @@ pub struct SimpleSpreadOptions {
     pub agents: usize,
     /// Whose world: sets `radius`, `contact`, `actions` and `local_ratio` where they are not set.
     pub physics: Physics,
-    /// Radius of an agent. `paper`: 0.08, and 0.08·√(4/N) above 4 agents; `mpe2`: 0.15.
+    /// Radius of an agent. `paper`: 0.08, and 0.08·√(4/N) above 4 agents in a `unit` arena; `mpe2`:
+    /// 0.15.
     pub radius: Option<f64>,
     /// Whether overlapping agents push each other apart. `paper`: no; `mpe2`: yes.
     pub contact: Option<bool>,
@@ -37,6 +38,9 @@ pub struct SimpleSpreadOptions {
     pub horizon: usize,
     /// Where the landmarks are.
     pub layout: Layout,
+    /// How large the square is in which everything starts.
+    #[serde(skip_serializing_if = "Arena::is_unit")]
+    pub arena: Arena,
     /// Weight of the local collision reward in the agents' own reward. `paper`: 0; `mpe2`: 0.5.
     pub local_ratio: Option<f64>,
     /// What an agent can do. `paper`: `grid`; `mpe2`: `discrete`.
@@ -62,6 +66,7 @@ impl Default for SimpleSpreadOptions {
             contact: None,
             horizon: 25,
             layout: Layout::Random,
+            arena: Arena::Unit,
             local_ratio: None,
             actions: None,
             constraints: vec![Cost::Collision],
@@ -70,6 +75,32 @@ impl Default for SimpleSpreadOptions {
             observation: ObservationOptions::default(),
             graph: GraphOptions::default(),
         }
+    }
+}
+
+/// How large the square is in which agents and landmarks start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arena {
+    /// [-1, 1]² for every team; the paper's agents shrink with their number instead.
+    #[default]
+    Unit,
+    /// [-h, h]² with h = √(N/4), and 1 up to 4 agents: as many agents per area for every team, all of
+    /// one size.
+    Scaled,
+}
+
+impl Arena {
+    /// Half the side of the square of a team.
+    pub fn half_side(self, n_agents: usize) -> f64 {
+        match self {
+            Self::Unit => 1.0,
+            Self::Scaled => (n_agents.max(4) as f64 / 4.0).sqrt(),
+        }
+    }
+
+    fn is_unit(&self) -> bool {
+        *self == Self::Unit
     }
 }
 
@@ -160,7 +191,10 @@ impl SimpleSpreadOptions {
     #[must_use]
     pub fn resolved(&self) -> Self {
         let paper = self.physics == Physics::Paper;
-        let scale = (4.0 / self.agents.max(4) as f64).sqrt();
+        let scale = match self.arena {
+            Arena::Unit => (4.0 / self.agents.max(4) as f64).sqrt(),
+            Arena::Scaled => 1.0,
+        };
         let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
         let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
         // What is paid for begins before what collides, whatever the radius.
@@ -189,13 +223,7 @@ impl SimpleSpreadOptions {
         if let Some(ratio) = self.local_ratio.filter(|ratio| !(0.0..=1.0).contains(ratio)) {
             return Err(Error::setting("local_ratio", ratio, "must be from 0 to 1"));
         }
-        if let Some(landmarks) = self.observation.landmarks {
-            count("landmarks", landmarks as u64, 1..=MAX_AGENTS as u64)?;
-        }
-        if let Some(others) = self.observation.others {
-            count("others", others as u64, 0..=MAX_AGENTS as u64)?;
-        }
-        within("coast", self.observation.coast, 0.0..=10.0)?;
+        self.observation.check(MAX_AGENTS)?;
         let repeats = |(i, c): (usize, &Cost)| self.constraints[..i].contains(c);
         if self.constraints.is_empty() || self.constraints.iter().enumerate().any(repeats) {
             let names: Vec<_> = self.constraints.iter().map(|c| c.name()).collect();
@@ -212,9 +240,9 @@ impl SimpleSpreadOptions {
             return Err(Error::setting("regions", format!("{:?}", self.graph.regions), reason));
         }
         let n = self.agents;
-        let max_regions = match self.graph.topology {
-            Topology::KNearest => (n * self.graph.k.min(n - 1)).min(n * (n - 1) / 2),
-            _ => graph.n_regions(),
+        let max_regions = match self.graph.follows_positions() {
+            true => self.graph.most_regions(n),
+            false => graph.n_regions(),
         };
         Ok(Spec {
             task: super::task::NAME.into(),

@@ -58,6 +58,35 @@ impl Body {
     }
 }
 
+/// An upright rectangle that a path stays in.
+#[derive(Clone, Copy, Debug)]
+struct Box2 {
+    low: [f64; 2],
+    high: [f64; 2],
+}
+
+impl Box2 {
+    fn of(path: &Path) -> Self {
+        let mut around = Self { low: path[0], high: path[0] };
+        for place in path {
+            for axis in [0, 1] {
+                around.low[axis] = around.low[axis].min(place[axis]);
+                around.high[axis] = around.high[axis].max(place[axis]);
+            }
+        }
+        around
+    }
+
+    /// Whether two boxes are apart by no more than about this along both axes.
+    fn is_near(&self, other: &Self, clearance: f64) -> bool {
+        let margin = clearance + 1e-9;
+        (0..2).all(|axis| {
+            self.low[axis] - other.high[axis] <= margin
+                && other.low[axis] - self.high[axis] <= margin
+        })
+    }
+}
+
 /// Assignment, controller and avoidance on the force grid.
 #[derive(Clone, Debug)]
 pub struct Oracle {
@@ -69,6 +98,10 @@ pub struct Oracle {
     bodies: Vec<Body>,
     targets: Vec<[f64; 2]>,
     paths: Vec<Path>,
+    /// What each path stays in.
+    boxes: Vec<Box2>,
+    /// Those whose paths come near the one that is priced.
+    near: Vec<usize>,
 }
 
 impl Oracle {
@@ -92,6 +125,8 @@ impl Oracle {
             bodies: vec![rest; n],
             targets: vec![[0.0; 2]; n],
             paths: vec![[[0.0; 2]; LOOK_AHEAD]; n],
+            boxes: vec![Box2::of(&[[0.0; 2]; LOOK_AHEAD]); n],
+            near: Vec::new(),
         }
     }
 
@@ -137,6 +172,7 @@ impl Oracle {
     fn plan_alone(&mut self, agent: usize) -> usize {
         let first = self.steer(&self.bodies[agent], self.targets[agent]);
         self.paths[agent] = self.path(agent, first, 1, self.targets[agent]);
+        self.boxes[agent] = Box2::of(&self.paths[agent]);
         first
     }
 
@@ -146,10 +182,11 @@ impl Oracle {
         if !self.overlaps(agent, &present) {
             return false;
         }
-        let mut best = (self.price(agent, &present, f64::INFINITY), *chosen, present);
+        let mut near = std::mem::take(&mut self.near);
+        let mut best = (self.price(agent, &present, f64::INFINITY, &mut near), *chosen, present);
         let mut consider = |action: usize, hold: usize, aim: [f64; 2]| {
             let path = self.path(agent, action, hold, aim);
-            let price = self.price(agent, &path, best.0);
+            let price = self.price(agent, &path, best.0, &mut near);
             if price < best.0 {
                 best = (price, action, path);
             }
@@ -165,6 +202,8 @@ impl Oracle {
         }
         let changed = best.2 != present;
         (*chosen, self.paths[agent]) = (best.1, best.2);
+        self.boxes[agent] = Box2::of(&self.paths[agent]);
+        self.near = near;
         changed
     }
 
@@ -200,20 +239,31 @@ impl Oracle {
     }
 
     fn overlaps(&self, agent: usize, path: &Path) -> bool {
-        let others = self.paths.iter().enumerate().filter(|(other, _)| *other != agent);
-        others.into_iter().any(|(_, other)| {
+        self.others_near(agent, path).any(|other| {
+            let other = &self.paths[other];
             path.iter().zip(other).any(|(&a, &b)| distance(a, b) < self.clearance)
         })
     }
 
+    /// The others whose paths may come near a path: whose boxes do.
+    fn others_near(&self, agent: usize, path: &Path) -> impl Iterator<Item = usize> {
+        let (around, clearance) = (Box2::of(path), self.clearance);
+        let others = self.boxes.iter().enumerate();
+        let near =
+            others.filter(move |(other, own)| *other != agent && around.is_near(own, clearance));
+        near.map(|(other, _)| other)
+    }
+
     /// Distance from the landmark and overlaps along a path; stops adding above `limit`.
-    fn price(&self, agent: usize, path: &Path, limit: f64) -> f64 {
+    fn price(&self, agent: usize, path: &Path, limit: f64, near: &mut Vec<usize>) -> f64 {
+        near.clear();
+        near.extend(self.others_near(agent, path));
         let mut price = 0.0;
         for (step, &place) in path.iter().enumerate() {
             let away = distance(place, self.targets[agent]);
             price += DISTANCE_WEIGHT * away + if away < COVERED { 0.0 } else { UNCOVERED_PRICE };
-            for (other, path) in self.paths.iter().enumerate() {
-                if other != agent && distance(place, path[step]) < self.clearance {
+            for &other in near.iter() {
+                if distance(place, self.paths[other][step]) < self.clearance {
                     price += OVERLAP_PRICE;
                 }
             }

@@ -1,97 +1,112 @@
 //! The relative row: what a region sees in its own frame, of a width that does not depend on N.
 //!
-//! Velocity and position of each member; each pair's displacement, distance and direction; for each
-//! of the nearest landmarks the members' displacements, distances and directions, how near others
-//! are to it, and whether there is one; what the team is like.
+//! Velocity and, where shown, position of each member; where asked, the landmark that an auction gives
+//! it; each pair's displacement, distance and direction; for each of the nearest landmarks, and of the
+//! nearest others that nobody else covers, the members' displacements, distances and directions, how
+//! near others are to it, and whether there is one; what the team is like.
 
 use super::{
+    CROWD,
+    auction::Auction,
+    bearing::{Bearing, write_bearing, write_occupancy},
+    neighbourhood::{Extent, Neighbourhood},
     observation::{Parts, pairs_of, write_members},
     observation_options::ObservationOptions,
 };
 use crate::environment::symmetry::transform;
 
-/// Softens a unit vector near the origin: d/(|d| + 0.1).
-const SOFTENING: f32 = 0.1;
 /// Seconds by which out-of-region agents are moved ahead before their distances are taken.
-const LOOK_AHEAD: f32 = 0.2;
+pub(super) const LOOK_AHEAD: f32 = 0.2;
 /// Where the landmarks stand that pad a row for a team smaller than the row: outside the square.
 pub const PADDING_LANDMARK: [f32; 2] = [2.0, 2.0];
 /// Distance shown where no agent is outside the region.
-const NOBODY: f32 = 4.0;
+pub(super) const NOBODY: f32 = 4.0;
+/// An agent nearer than this to a landmark covers it.
+const COVERED: f32 = super::COVER_DISTANCE as f32;
+/// No landmark.
+const NONE: (f32, usize) = (f32::INFINITY, usize::MAX);
+
+/// A team and its square.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TeamSize {
+    pub(super) n_agents: usize,
+    pub(super) radius: f64,
+    pub(super) half_side: f64,
+}
 
 /// Which entries a row has, and how they are measured.
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRow {
-    n_landmarks: usize,
-    occupancy: bool,
-    flags: bool,
+    pub(super) n_landmarks: usize,
+    /// Landmarks shown beyond these that nobody outside the region covers.
+    pub(super) n_free: usize,
+    pub(super) positions: bool,
+    /// Whether each member sees the landmark that an auction gives it.
+    pub(super) auction: bool,
+    pub(super) padding: [f32; 2],
+    pub(super) occupancy: bool,
+    pub(super) flags: bool,
     /// Seconds of coasting before an agent's directions are taken.
-    coast: f32,
+    pub(super) coast: f32,
     /// Seconds by which out-of-region agents are moved ahead.
-    look_ahead: f32,
-    region_size: usize,
-    /// Agents outside the region whose distances to a landmark are shown.
-    n_occupants: usize,
+    pub(super) look_ahead: f32,
+    pub(super) region_size: usize,
+    /// Teams from this size on are crowds.
+    pub(super) crowd: usize,
     /// What the team is like, where it is shown.
-    team: Option<[f32; 2]>,
-}
-
-/// A point as one agent sees it: displacement, distance, softened direction.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Bearing {
-    pub(super) displacement: [f32; 2],
-    pub(super) distance: f32,
-    pub(super) direction: [f32; 2],
-}
-
-impl Bearing {
-    /// The direction is taken `ahead` of where the displacement is.
-    #[inline]
-    pub(super) fn of(from: [f32; 2], to: [f32; 2], ahead: [f32; 2]) -> Self {
-        let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
-        let distance = (dx * dx + dy * dy).sqrt();
-        if ahead == [0.0, 0.0] {
-            let scale = 1.0 / (distance + SOFTENING);
-            return Self { displacement: [dx, dy], distance, direction: [dx * scale, dy * scale] };
-        }
-        let (x, y) = (dx - ahead[0], dy - ahead[1]);
-        let scale = 1.0 / ((x * x + y * y).sqrt() + SOFTENING);
-        Self { displacement: [dx, dy], distance, direction: [x * scale, y * scale] }
-    }
+    pub(super) team: Option<[f32; 2]>,
 }
 
 /// Measurements of one state, shared by the rows of all its regions.
 #[derive(Default)]
 pub(super) struct Scratch {
     /// Row = agent, column = landmark.
-    pub(super) bearings: Vec<Bearing>,
+    bearings: Vec<Bearing>,
     /// Row = landmark: the nearest agents and their distances, enough to find one out of region.
     occupants: Vec<(f32, usize)>,
-    /// The landmarks (or other agents) of the present row, nearest first.
-    pub(super) chosen: Vec<(f32, usize)>,
+    /// The landmarks of the present row, nearest first.
+    chosen: Vec<(f32, usize)>,
+    /// Who is near what in a crowd; `bearings` are not kept there.
+    near: Neighbourhood,
+    auction: Auction,
+    pub(super) crowd: bool,
+}
+
+impl Scratch {
+    /// A landmark as an agent sees it, which coasts as far as `ahead` says.
+    #[inline]
+    fn bearing(&self, parts: Parts<'_>, agent: usize, landmark: usize, ahead: [f32; 2]) -> Bearing {
+        if self.crowd {
+            return Bearing::of(parts.positions[agent], parts.landmarks[landmark], ahead);
+        }
+        self.bearings[agent * parts.landmarks.len() + landmark]
+    }
 }
 
 impl RelativeRow {
     pub(super) fn new(
         options: &ObservationOptions,
-        n_agents: usize,
-        (region_size, n_occupants): (usize, usize),
-        radius: f64,
+        TeamSize { n_agents, radius, half_side }: TeamSize,
+        region_size: usize,
     ) -> Self {
-        let density = 1.0 / (n_agents as f64).sqrt();
+        let density = half_side / (n_agents as f64).sqrt();
         Self {
             n_landmarks: options.n_landmarks(n_agents),
+            n_free: options.free_landmarks,
+            positions: options.positions,
+            auction: options.auction,
+            padding: PADDING_LANDMARK.map(|c| c * half_side as f32),
             occupancy: options.occupancy,
             flags: options.landmark_flags,
             coast: options.coast as f32,
             look_ahead: if options.occupancy_velocities { LOOK_AHEAD } else { 0.0 },
             region_size,
-            n_occupants,
+            crowd: CROWD,
             team: options.team.then_some([10.0 * radius as f32, density as f32]),
         }
     }
 
-    pub(super) fn ahead(&self, velocity: [f32; 2]) -> [f32; 2] {
+    fn ahead(&self, velocity: [f32; 2]) -> [f32; 2] {
         velocity.map(|v| self.coast * v)
     }
 
@@ -100,9 +115,20 @@ impl RelativeRow {
         &self,
         scratch: &mut Scratch,
         parts: Parts<'_>,
-        agents: impl Iterator<Item = usize>,
+        agents: impl Iterator<Item = usize> + Clone,
     ) {
+        if self.auction {
+            scratch.auction.settle(parts);
+        }
         let n = parts.landmarks.len();
+        let finite = |points: &[[f32; 2]]| points.as_flattened().iter().all(|c| c.is_finite());
+        scratch.crowd = n >= self.crowd
+            && finite(parts.positions)
+            && finite(parts.velocities)
+            && finite(parts.landmarks);
+        if scratch.crowd {
+            return self.look_around(scratch, parts, agents);
+        }
         scratch.bearings.resize(n * n, Bearing::default());
         for agent in agents {
             let ahead = self.ahead(parts.velocities[agent]);
@@ -111,9 +137,41 @@ impl RelativeRow {
                 *cell = Bearing::of(parts.positions[agent], landmark, ahead);
             }
         }
-        if self.occupancy {
-            let kept = self.region_size + self.n_occupants;
+        if self.needs_occupants() {
+            let kept = self.region_size + 1;
             measure_occupants(&mut scratch.occupants, parts, kept, self.look_ahead);
+        }
+    }
+
+    /// [`Self::measure`] in a crowd: only what is near.
+    fn look_around(
+        &self,
+        scratch: &mut Scratch,
+        parts: Parts<'_>,
+        agents: impl Iterator<Item = usize> + Clone,
+    ) {
+        let Scratch { near, occupants, .. } = scratch;
+        let extent = self.extent();
+        near.find_landmarks(extent, parts, agents.clone());
+        if self.needs_occupants() {
+            near.find_occupants(extent, parts, occupants);
+        }
+        if self.n_free > 0 {
+            near.find_open(extent, parts, occupants, agents);
+        }
+    }
+
+    fn needs_occupants(&self) -> bool {
+        self.occupancy || self.n_free > 0
+    }
+
+    fn extent(&self) -> Extent {
+        Extent {
+            n_landmarks: self.n_landmarks,
+            n_open: if self.n_free > 0 { self.n_landmarks + self.n_free } else { 0 },
+            region_size: self.region_size,
+            look_ahead: self.look_ahead,
+            covered: COVERED,
         }
     }
 
@@ -126,8 +184,9 @@ impl RelativeRow {
         symmetry: usize,
         row: &mut [f32],
     ) {
-        let (n, size) = (parts.landmarks.len(), members.len());
-        let rest = write_members(parts, members, symmetry, row);
+        let size = members.len();
+        let rest = write_members(parts, members, symmetry, self.positions, row);
+        let rest = self.write_claims(&scratch.auction, parts, members, symmetry, rest);
         let (pairs, rest) = rest.split_at_mut(5 * (size * (size - 1) / 2));
         for (cells, (a, b)) in pairs.chunks_exact_mut(5).zip(pairs_of(members)) {
             let [v, w] = [parts.velocities[a], parts.velocities[b]];
@@ -138,26 +197,25 @@ impl RelativeRow {
             cells[3..].copy_from_slice(&transform(symmetry, bearing.direction));
         }
         let width = self.landmark_width(size);
-        let (landmarks, team) = rest.split_at_mut(width * self.n_landmarks);
+        let (landmarks, team) = rest.split_at_mut(width * (self.n_landmarks + self.n_free));
         if let Some(numbers) = self.team {
             team.copy_from_slice(&numbers);
         }
-        let Scratch { bearings, chosen, occupants } = scratch;
-        choose_nearest(chosen, self.n_landmarks.min(n), n, |landmark| {
-            let distances = members.iter().map(|agent| bearings[agent * n + landmark].distance);
-            distances.fold(f32::INFINITY, f32::min)
-        });
+        self.choose(scratch, parts, members);
         let mut columns = landmarks.chunks_exact_mut(width);
-        for (&(_, landmark), cells) in chosen.iter().zip(columns.by_ref()) {
-            for (slot, agent) in members.iter().enumerate() {
-                write_bearing(&bearings[agent * n + landmark], slot, size, symmetry, cells);
+        for (&(_, landmark), cells) in scratch.chosen.iter().zip(columns.by_ref()) {
+            if landmark == usize::MAX {
+                self.write_padding(parts, members, symmetry, cells);
+                continue;
+            }
+            for (slot, &agent) in members.iter().enumerate() {
+                let ahead = self.ahead(parts.velocities[agent]);
+                let bearing = scratch.bearing(parts, agent, landmark, ahead);
+                write_bearing(&bearing, slot, size, symmetry, cells);
             }
             if self.occupancy {
-                let kept = size + self.n_occupants;
-                let kept = occupants[landmark * kept..][..kept].iter();
-                let outside = kept.filter(|(_, agent)| !members.contains(agent));
-                let cells = cells[5 * size..].chunks_exact_mut(2).take(self.n_occupants);
-                cells.zip(outside).for_each(|(cells, o)| write_occupancy(o.0, cells));
+                let outside = outsider(&scratch.occupants, landmark, members);
+                write_occupancy(outside, &mut cells[5 * size..]);
             }
             if self.flags {
                 cells[width - 1] = 1.0;
@@ -168,9 +226,73 @@ impl RelativeRow {
         }
     }
 
+    /// Writes the landmark of each member as it sees it; returns the rest of the row.
+    fn write_claims<'r>(
+        &self,
+        auction: &Auction,
+        parts: Parts<'_>,
+        members: &[usize],
+        symmetry: usize,
+        row: &'r mut [f32],
+    ) -> &'r mut [f32] {
+        let width = if self.auction { 5 * members.len() } else { 0 };
+        let (claims, rest) = row.split_at_mut(width);
+        for (cells, &agent) in claims.chunks_exact_mut(5).zip(members) {
+            match parts.landmarks.get(auction.landmark_of[agent]) {
+                Some(&landmark) => {
+                    let ahead = self.ahead(parts.velocities[agent]);
+                    let bearing = Bearing::of(parts.positions[agent], landmark, ahead);
+                    write_bearing(&bearing, 0, 1, symmetry, cells);
+                }
+                None => cells.fill(0.0),
+            }
+        }
+        rest
+    }
+
+    /// Chooses the landmarks of a row: the nearest, then the nearest others that are free.
+    fn choose(&self, scratch: &mut Scratch, parts: Parts<'_>, members: &[usize]) {
+        let n = parts.landmarks.len();
+        let mut chosen = std::mem::take(&mut scratch.chosen);
+        let still = [0.0, 0.0];
+        let key = |landmark: usize| {
+            let distances = members
+                .iter()
+                .map(|&agent| scratch.bearing(parts, agent, landmark, still).distance);
+            distances.fold(f32::INFINITY, f32::min)
+        };
+        chosen.clear();
+        chosen.resize(self.n_landmarks.min(n), NONE);
+        let extent = self.extent();
+        if scratch.crowd {
+            for landmark in members.iter().flat_map(|&a| scratch.near.nearest(extent, a)) {
+                insert_once(&mut chosen, key(landmark), landmark);
+            }
+        } else {
+            (0..n).for_each(|landmark| insert(&mut chosen, key(landmark), landmark));
+        }
+        if self.n_free > 0 {
+            chosen.resize(self.n_landmarks, NONE);
+            chosen.resize(self.n_landmarks + self.n_free, NONE);
+            let (nearest, free) = chosen.split_at_mut(self.n_landmarks);
+            let mut offer = |landmark: usize| {
+                let shown = nearest.iter().any(|&(_, other)| other == landmark);
+                if !shown && outsider(&scratch.occupants, landmark, members) >= COVERED {
+                    insert_once(free, key(landmark), landmark);
+                }
+            };
+            if scratch.crowd {
+                members.iter().flat_map(|&a| scratch.near.free(extent, a)).for_each(offer);
+            } else {
+                (0..n).for_each(&mut offer);
+            }
+        }
+        scratch.chosen = chosen;
+    }
+
     /// Entries of a landmark.
     fn landmark_width(&self, size: usize) -> usize {
-        5 * size + 2 * self.n_occupants * usize::from(self.occupancy) + usize::from(self.flags)
+        5 * size + 2 * usize::from(self.occupancy) + usize::from(self.flags)
     }
 
     /// A landmark that the team does not have: nothing where that is flagged, else one far away in
@@ -188,54 +310,44 @@ impl RelativeRow {
         for (slot, &agent) in members.iter().enumerate() {
             let at = transform(symmetry, parts.positions[agent]);
             let ahead = self.ahead(transform(symmetry, parts.velocities[agent]));
-            let bearing = Bearing::of(at, PADDING_LANDMARK, ahead);
+            let bearing = Bearing::of(at, self.padding, ahead);
             write_bearing(&bearing, slot, members.len(), 0, cells);
         }
         if self.occupancy {
-            let cells = cells[5 * members.len()..].chunks_exact_mut(2);
-            cells.take(self.n_occupants).for_each(|cells| write_occupancy(0.0, cells));
+            write_occupancy(0.0, &mut cells[5 * members.len()..]);
         }
     }
 }
 
+/// Distance of the nearest agent outside the region to a landmark.
 #[inline]
-fn write_bearing(bearing: &Bearing, slot: usize, size: usize, symmetry: usize, cells: &mut [f32]) {
-    let displacement = transform(symmetry, bearing.displacement);
-    let direction = transform(symmetry, bearing.direction);
-    cells[2 * slot..2 * slot + 2].copy_from_slice(&displacement);
-    cells[2 * size + slot] = bearing.distance;
-    cells[3 * size + 2 * slot..3 * size + 2 * slot + 2].copy_from_slice(&direction);
-}
-
-#[inline]
-fn write_occupancy(distance: f32, cells: &mut [f32]) {
-    cells[0] = distance;
-    cells[1] = 0.2 / (distance + SOFTENING);
-}
-
-/// Keeps the `kept` smallest of `n` keys in rising order; ties go to the lower index.
-#[inline]
-pub(super) fn choose_nearest(
-    chosen: &mut Vec<(f32, usize)>,
-    kept: usize,
-    n: usize,
-    key: impl Fn(usize) -> f32,
-) {
-    chosen.clear();
-    chosen.resize(kept, (f32::INFINITY, usize::MAX));
-    for index in 0..n {
-        insert(chosen, key(index), index);
-    }
+fn outsider(occupants: &[(f32, usize)], landmark: usize, members: &[usize]) -> f32 {
+    let size = members.len();
+    let kept = &occupants[landmark * (size + 1)..][..=size];
+    kept.iter().find(|(_, agent)| !members.contains(agent)).map_or(NOBODY, |o| o.0)
 }
 
 /// Inserts into a list that stays sorted and keeps its length.
 #[inline]
-fn insert(sorted: &mut [(f32, usize)], key: f32, index: usize) {
+pub(super) fn insert(sorted: &mut [(f32, usize)], key: f32, index: usize) {
     let Some(mut place) = sorted.len().checked_sub(1) else { return };
     if key >= sorted[place].0 {
         return;
     }
     while place > 0 && sorted[place - 1].0 > key {
+        sorted[place] = sorted[place - 1];
+        place -= 1;
+    }
+    sorted[place] = (key, index);
+}
+
+/// Inserts what is not there yet; ties go to the lower index.
+fn insert_once(sorted: &mut [(f32, usize)], key: f32, index: usize) {
+    let Some(mut place) = sorted.len().checked_sub(1) else { return };
+    if (key, index) >= sorted[place] || sorted.iter().any(|&(_, other)| other == index) {
+        return;
+    }
+    while place > 0 && (key, index) < sorted[place - 1] {
         sorted[place] = sorted[place - 1];
         place -= 1;
     }

@@ -1,10 +1,11 @@
-//! What a joint step earns and costs: coverage utility, counterfactual credit, collisions, energy.
+//! What a joint step earns and costs: coverage utility, counterfactual credit, energy.
 
-use super::physics::Points;
-use crate::{environment::share, graph::CoordinationGraph};
+pub use super::closeness::Closeness;
+use super::{CROWD, physics::Points};
+use crate::cell_grid::{CellGrid, NONE};
 
 /// For each landmark the two nearest agents, one array per quantity.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Nearest {
     /// The nearest agent; ties go to the lower index.
     pub agents: Vec<u64>,
@@ -12,19 +13,39 @@ pub struct Nearest {
     pub distances: Vec<f64>,
     /// Distance of the nearest other agent.
     pub seconds: Vec<f64>,
+    grid: CellGrid,
 }
 
 impl Nearest {
     /// Buffers for a number of landmarks.
     pub fn new(n_landmarks: usize) -> Self {
         let distances = vec![f64::INFINITY; n_landmarks];
-        Self { agents: vec![0; n_landmarks], seconds: distances.clone(), distances }
+        let grid = CellGrid::default();
+        Self { agents: vec![0; n_landmarks], seconds: distances.clone(), distances, grid }
     }
 
     /// Finds the two nearest agents of each landmark.
     ///
     /// Squares are compared, which orders as distances do, and only the two smallest are rooted.
     pub fn measure(&mut self, agents: &Points, landmarks: &Points) {
+        if agents.len() < CROWD || !agents.are_finite() || !landmarks.are_finite() {
+            return self.measure_all(agents, landmarks);
+        }
+        self.grid.fill(agents.iter());
+        for (index, landmark) in landmarks.iter().enumerate() {
+            let mut found = [NONE; 2];
+            self.grid.nearest_by_square(landmark, &mut found, |agent| {
+                let [x, y] = agents.get(agent);
+                squared([x - landmark[0], y - landmark[1]])
+            });
+            self.agents[index] = found[0].1 as u64;
+            self.distances[index] = found[0].0.sqrt();
+            self.seconds[index] = found[1].0.sqrt();
+        }
+    }
+
+    /// [`Self::measure`] by looking at every agent for every landmark.
+    fn measure_all(&mut self, agents: &Points, landmarks: &Points) {
         self.distances.fill(f64::INFINITY);
         self.seconds.fill(f64::INFINITY);
         for (index, [x, y]) in agents.iter().enumerate() {
@@ -76,91 +97,6 @@ pub fn mixed(global: f64, local: f64, local_ratio: f64) -> f64 {
     global * (1.0 - local_ratio) + local * local_ratio
 }
 
-/// Which pairs of agents are close, at two distances: `touch` (a collision) and `cost` (paid for).
-#[derive(Clone, Debug)]
-pub struct Closeness {
-    n_agents: usize,
-    touch_square: f64,
-    cost_square: f64,
-    /// For each agent, the number of others that touch it.
-    touching: Vec<u32>,
-    /// For each agent, the number of others it pays for.
-    paying: Vec<u32>,
-    /// Row and column = agents: one where a pair pays.
-    near: Vec<f32>,
-}
-
-impl Closeness {
-    /// Buffers for a team; both distances are strict.
-    pub fn new(n_agents: usize, touch: f64, cost: f64) -> Self {
-        Self {
-            n_agents,
-            touch_square: square_bound(touch),
-            cost_square: square_bound(cost),
-            touching: vec![0; n_agents],
-            paying: vec![0; n_agents],
-            near: vec![0.0; n_agents * n_agents],
-        }
-    }
-
-    /// Finds the pairs that are close.
-    pub fn measure(&mut self, agents: &Points) {
-        let counts = self.touching.iter_mut().zip(&mut self.paying);
-        let rows = self.near.chunks_exact_mut(self.n_agents).zip(counts);
-        for (me, (near, (touching, paying))) in rows.enumerate() {
-            let [my_x, my_y] = agents.get(me);
-            let (mut n_touching, mut n_near) = (0_u64, 0_u64);
-            for (cell, (x, y)) in near.iter_mut().zip(agents.x.iter().zip(&agents.y)) {
-                let square = squared([x - my_x, y - my_y]);
-                let pays = square < self.cost_square;
-                n_touching += u64::from(square < self.touch_square);
-                n_near += u64::from(pays);
-                *cell = if pays { 1.0 } else { 0.0 };
-            }
-            near[me] = 0.0;
-            // Everybody is close to itself, unless lost at infinity.
-            *touching = n_touching.saturating_sub(1) as u32;
-            *paying = n_near.saturating_sub(1) as u32;
-        }
-    }
-
-    /// Number of colliding pairs.
-    pub fn pairs_touching(&self) -> u32 {
-        self.touching.iter().sum::<u32>() / 2
-    }
-
-    /// Number of pairs closer than the cost distance.
-    pub fn pairs_near(&self) -> u32 {
-        self.paying.iter().sum::<u32>() / 2
-    }
-
-    /// MPE2's local reward: minus the number of agents colliding with this one.
-    pub fn local_reward(&self, agent: usize) -> f64 {
-        -f64::from(self.touching[agent])
-    }
-
-    /// Collision cost of two agents: 1 where their distance is below `cost_distance`.
-    #[inline]
-    pub fn pair_cost(&self, a: usize, b: usize) -> f32 {
-        self.near[a * self.n_agents + b]
-    }
-
-    /// Charges every near pair once, to the regions that share it, so that the regions' costs add up
-    /// to the team's on any graph.
-    pub fn charge_regions(&self, graph: &CoordinationGraph, charge: &mut dyn FnMut(usize, f32)) {
-        for a in 0..self.n_agents {
-            for b in (a + 1..self.n_agents).filter(|&b| self.pair_cost(a, b) != 0.0) {
-                share(graph, &[a, b], 1.0, charge);
-            }
-        }
-    }
-
-    /// Collision cost of an agent: Σ over the others of 1 where the distance is below `cost_distance`.
-    pub fn agent_cost(&self, agent: usize) -> f32 {
-        self.paying[agent] as f32
-    }
-}
-
 /// Energy |u|² of one agent's action.
 #[inline]
 pub fn energy(action: [f64; 2]) -> f64 {
@@ -168,20 +104,8 @@ pub fn energy(action: [f64; 2]) -> f64 {
 }
 
 #[inline]
-fn squared([x, y]: [f64; 2]) -> f64 {
+pub(super) fn squared([x, y]: [f64; 2]) -> f64 {
     x * x + y * y
-}
-
-/// The number `b` such that `square < b` exactly where `√square < distance`, rounding included.
-fn square_bound(distance: f64) -> f64 {
-    let mut bound = distance * distance;
-    while bound.sqrt() >= distance {
-        bound = bound.next_down();
-    }
-    while bound.sqrt() < distance {
-        bound = bound.next_up();
-    }
-    bound
 }
 
 #[cfg(test)]
@@ -216,6 +140,31 @@ mod tests {
     }
 
     #[test]
+    fn rewards_mix() {
+        assert_eq!(mixed(-4.0, -2.0, 0.25), -3.5);
+    }
+
+    #[test]
+    fn a_crowd_is_measured_as_by_looking_at_everybody() {
+        use crate::rng::{Purpose, Streams};
+        let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
+        for n in [CROWD, 90] {
+            // On a lattice, so that places and distances repeat.
+            let mut draw = || -> Vec<[f64; 2]> {
+                (0..n).map(|_| [0, 1].map(|_| rng.below(9) as f64 * 0.25)).collect()
+            };
+            let (team, landmarks) = (points(&draw()), points(&draw()));
+            let (mut quick, mut slow) = (Nearest::new(n), Nearest::new(n));
+            quick.measure(&team, &landmarks);
+            slow.measure_all(&team, &landmarks);
+            assert_eq!(
+                (&quick.agents, &quick.distances, &quick.seconds),
+                (&slow.agents, &slow.distances, &slow.seconds)
+            );
+        }
+    }
+
+    #[test]
     fn credit_equals_the_definition() {
         use crate::rng::{Purpose, Streams};
         let mut rng = Streams::new(2).rng(Purpose::Problem, 0);
@@ -231,47 +180,5 @@ mod tests {
             without.remove(i);
             assert!((utility(&team) - utility(&without) - credit).abs() < 1e-12);
         }
-    }
-
-    #[test]
-    fn squares_are_compared_as_their_roots_would_be() {
-        for distance in [0.1, 0.16, 0.2, 2.4 * 0.08, 0.3, 1e-3, 1.0 / 3.0] {
-            let bound = square_bound(distance);
-            assert!(bound.sqrt() >= distance && bound.next_down().sqrt() < distance, "{distance}");
-        }
-    }
-
-    #[test]
-    fn a_near_pair_is_charged_once_on_every_graph() {
-        let mut closeness = Closeness::new(4, 0.1, 0.2);
-        // Agents 0, 1 and 2 in a row, each near the next; agent 3 far away.
-        closeness.measure(&points(&[[0.0, 0.0], [0.15, 0.0], [0.3, 0.0], [9.0, 0.0]]));
-        let charged = |regions: &[Vec<usize>]| {
-            let graph = CoordinationGraph::new(4, regions).unwrap();
-            let mut costs = vec![0.0; graph.n_regions()];
-            closeness.charge_regions(&graph, &mut |region, share| costs[region] += share);
-            costs
-        };
-        // Overlapping triplets share the pair (1, 2).
-        assert_eq!(charged(&[vec![0, 1, 2], vec![1, 2, 3]]), [1.5, 0.5]);
-        // Agents 1 and 2 share no region.
-        assert_eq!(charged(&[vec![0, 1], vec![2, 3]]), [1.5, 0.5]);
-        // Nobody is in a region but agent 3.
-        assert_eq!(charged(&[vec![3], vec![3]]), [1.0, 1.0]);
-    }
-
-    #[test]
-    fn costs_count_near_pairs() {
-        let mut closeness = Closeness::new(3, 0.15, 0.2);
-        closeness.measure(&points(&[[0.0, 0.0], [0.15, 0.0], [0.3, 0.0]]));
-        // 0.15 is not strictly below 0.15, so nothing touches; two pairs are nearer than 0.2.
-        assert_eq!(closeness.pairs_touching(), 0);
-        assert_eq!(closeness.pair_cost(0, 1), 1.0);
-        assert_eq!(closeness.pair_cost(0, 2), 0.0);
-        assert_eq!([0, 1, 2].map(|i| closeness.agent_cost(i)), [1.0, 2.0, 1.0]);
-        closeness.measure(&points(&[[0.0, 0.0], [0.1, 0.0], [0.12, 0.0]]));
-        assert_eq!(closeness.pairs_touching(), 3);
-        assert_eq!(closeness.local_reward(1), -2.0);
-        assert_eq!(mixed(-4.0, -2.0, 0.25), -3.5);
     }
 }

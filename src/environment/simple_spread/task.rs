@@ -1,7 +1,7 @@
 //! Simple Spread as the registry knows it: name, options, card, other team sizes, the oracle.
 
 use super::{
-    SimpleSpread, SimpleSpreadOptions,
+    Arena, SimpleSpread, SimpleSpreadOptions,
     observation::{AgentRowKind, ObservationKind},
     oracle::Oracle,
     recipe,
@@ -40,6 +40,7 @@ impl Task for SimpleSpreadTask {
             ("contact", "whether overlapping agents push each other apart; paper: no; mpe2: yes"),
             ("horizon", "steps of one episode"),
             ("layout", "where landmarks are: `random`, `spread_uniform`, `line`, `clustered_pair`"),
+            ("arena", "`unit` ([-1, 1]²) or `scaled` (half side √(N/4), agents of one size)"),
             ("local_ratio", "share of the collision penalty in MPE2's agent reward"),
             ("actions", "`grid` (25 forces) or `discrete` (MPE2's five)"),
             ("constraints", "what is paid for: `collision`, `energy`"),
@@ -61,8 +62,15 @@ impl Task for SimpleSpreadTask {
                 "observation.others",
                 "nearest other agents that a shared agent row shows; all up to 5",
             ),
-            ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
+            ("observation.positions", "whether it shows where the members are in the square"),
+            ("observation.auction", "whether members see the landmarks that an auction gives them"),
+            ("observation.free_landmarks", "further landmarks shown that nobody else covers"),
+            (
+                "graph.topology",
+                "`complete`, `path`, `star`, `ring`, `k_nearest`, `radius`, `explicit`",
+            ),
             ("graph.k", "neighbours of each agent in `k_nearest`"),
+            ("graph.reach", "agents nearer than this are neighbours in `radius`"),
             ("graph.regions", "the regions of `explicit`"),
         ]
     }
@@ -79,13 +87,20 @@ impl Task for SimpleSpreadTask {
     }
 
     fn card(&self, options: &SimpleSpreadOptions) -> Value {
-        json!({
+        let mut card = json!({
             "options": options.resolved(),
             "physics":
                 "MPE2 order: positions move with the old velocity; dt 0.1, damping 0.25, force 5u",
             "coverage_distances": [0.1, 0.15, 0.2],
             "collision": "pairs closer than two radii after a step, per step",
-        })
+        });
+        if options.arena == Arena::Scaled {
+            card["start"] = json!({
+                "arena": "scaled: half side √(N/4), agents of one size",
+                "half_side": options.arena.half_side(options.agents),
+            });
+        }
+        card
     }
 
     fn with_agents(

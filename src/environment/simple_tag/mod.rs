@@ -19,11 +19,7 @@ use super::{
     Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot,
     particle::grid_of_forces,
 };
-use crate::{
-    error::Result,
-    graph::{CoordinationGraph, Topology},
-    rng::Rng,
-};
+use crate::{error::Result, graph::CoordinationGraph, rng::Rng};
 use observation::TagView;
 use physics::{Bodies, COLLISION, HIT, OBSTACLE_RADIUS, PREDATOR, PREY};
 
@@ -100,7 +96,7 @@ impl SimpleTag {
 
     /// The graph in force when the action was chosen.
     fn find_graph(&mut self) {
-        if self.options.graph.topology == Topology::KNearest {
+        if self.options.graph.follows_positions() {
             let mut state = std::mem::take(&mut self.state);
             self.write_state(&mut state);
             self.view.graph(&state, &mut self.graph);

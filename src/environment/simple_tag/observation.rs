@@ -13,7 +13,7 @@ use crate::{
         in_order,
         symmetry::{self, transform},
     },
-    graph::{CoordinationGraph, Topology},
+    graph::{CoordinationGraph, GraphOptions, Nearby},
 };
 use std::cell::RefCell;
 
@@ -47,7 +47,7 @@ const SOFTENING: f32 = 0.1;
 pub struct TagView {
     spec: Spec,
     graph: CoordinationGraph,
-    k_nearest: Option<usize>,
+    graph_options: GraphOptions,
     frame: Frame,
     coast: f32,
     transformed_actions: Vec<Vec<usize>>,
@@ -76,7 +76,7 @@ impl<'a> Parts<'a> {
 
 thread_local! {
     /// For the k-nearest graph.
-    static NEAR: RefCell<Vec<(f32, usize)>> = RefCell::default();
+    static NEAR: RefCell<Nearby> = RefCell::default();
 }
 
 /// Fills a row from its front.
@@ -137,11 +137,10 @@ impl TagView {
         graph: CoordinationGraph,
         vectors: &[[f64; 2]],
     ) -> Self {
-        let k_nearest = (options.graph.topology == Topology::KNearest).then_some(options.graph.k);
         Self {
             spec,
             graph,
-            k_nearest,
+            graph_options: options.graph.clone(),
             frame: options.frame,
             coast: options.coast as f32,
             transformed_actions: symmetry::transformed_actions(vectors),
@@ -206,22 +205,50 @@ impl View for TagView {
     }
 
     fn graph(&self, state: &[f32], graph: &mut CoordinationGraph) {
-        let Some(k) = self.k_nearest else {
+        if !self.graph_options.follows_positions() {
             if *graph != self.graph {
                 graph.clone_from(&self.graph);
             }
             return;
-        };
+        }
         if graph.n_agents() != self.spec.n_agents() {
             graph.clone_from(&self.graph);
         }
         let n = self.spec.n_agents();
         let positions = &Parts::of(state, n).positions[..n];
-        NEAR.with_borrow_mut(|near| graph.rebuild_k_nearest(positions, k, near));
+        NEAR.with_borrow_mut(|nearby| self.graph_options.rebuild(graph, positions, nearby));
     }
 
     fn region_row(&self, state: &[f32], members: &[usize], row: &mut [f32]) {
         self.write(Parts::of(state, self.spec.n_agents()), members, 0, row);
+    }
+
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let group = |words: &str, width: usize| (words.to_owned(), width);
+        let mut groups = vec![
+            group("velocity and position of member 0", 4),
+            group("velocity and position of member 1", 4),
+            group("velocity and position of the prey", 4),
+            group("displacement, distance and direction from member 0 to 1", BEARING),
+            group(
+                "displacement, distance and direction of the prey from each member",
+                SIZE * BEARING,
+            ),
+        ];
+        for index in 0..OBSTACLES_SEEN {
+            let words = format!(
+                "obstacle {index}, nearest first: displacement, distance and direction from each member, and whether there is one"
+            );
+            groups.push((words, OBSTACLE_WIDTH));
+        }
+        for index in 0..OTHERS_SEEN {
+            let words = format!(
+                "other predator {index}, nearest to the prey first: displacement, distance and direction from the prey, velocity, displacement and distance from each member, and whether there is one"
+            );
+            groups.push((words, OTHER_WIDTH));
+        }
+        groups.push(group("one over the number of predators", 1));
+        groups
     }
 
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {

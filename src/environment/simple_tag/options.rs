@@ -85,18 +85,18 @@ impl SimpleTagOptions {
         within("cost_margin", self.cost_margin, 1.0..=2.0)?;
         within("coast", self.coast, 0.0..=10.0)?;
         if self.graph.topology == Topology::Explicit {
-            let reason = "regions are pairs here: `complete`, `path`, `star`, `ring`, `k_nearest`";
+            let reason =
+                "regions are pairs here: `complete`, `path`, `star`, `ring`, `k_nearest`, `radius`";
             return Err(Error::setting("topology", "explicit", reason));
         }
         Ok(())
     }
 
     pub(super) fn spec(&self, n_actions: usize, graph: &CoordinationGraph) -> Spec {
-        let (n, k) = (self.agents, self.graph.k);
-        let n_pairs = n * (n - 1) / 2;
-        let max_regions = match self.graph.topology {
-            Topology::KNearest => (n * k.min(n - 1)).min(n_pairs),
-            _ => graph.n_regions(),
+        let n = self.agents;
+        let max_regions = match self.graph.follows_positions() {
+            true => self.graph.most_regions(n),
+            false => graph.n_regions(),
         };
         let others = (n - 1) as f64;
         let collision = Constraint::new("collision", "near predators").at_most(others);

@@ -42,8 +42,9 @@ impl Task for SimpleTagTask {
             ("cost_margin", "predators pay nearer than this many times where they touch"),
             ("frame", "`octant` or `cone` (turned to fit each region), or `world`"),
             ("coast", "seconds of coasting before directions are taken"),
-            ("graph.topology", "`complete`, `path`, `star`, `ring` or `k_nearest`"),
+            ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `radius`"),
             ("graph.k", "neighbours of each predator in `k_nearest`"),
+            ("graph.reach", "predators nearer than this are neighbours in `radius`"),
             ("graph.regions", "none: regions are pairs here"),
         ]
     }

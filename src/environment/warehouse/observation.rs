@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     environment::{Pose, Spec, View, in_order},
-    graph::CoordinationGraph,
+    graph::{CoordinationGraph, Nearby},
 };
 use std::{cell::RefCell, sync::Arc};
 
@@ -73,6 +73,7 @@ struct Scratch {
     rows: Vec<f32>,
     positions: Vec<[f32; 2]>,
     near: Vec<(f32, usize)>,
+    nearby: Nearby,
 }
 
 thread_local! {
@@ -168,10 +169,10 @@ impl View for WarehouseView {
         if graph.n_agents() != self.spec.n_agents() {
             *graph = CoordinationGraph::empty(self.spec.n_agents());
         }
-        SCRATCH.with_borrow_mut(|Scratch { positions, near, .. }| {
+        SCRATCH.with_borrow_mut(|Scratch { positions, nearby, .. }| {
             positions.clear();
             positions.extend(state.chunks_exact(ROBOT_NUMBERS).map(|robot| [robot[0], robot[1]]));
-            graph.rebuild_k_nearest(positions, self.k, near);
+            graph.rebuild_k_nearest(positions, self.k, nearby);
         });
     }
 
@@ -184,6 +185,27 @@ impl View for WarehouseView {
             }
             self.write_partner(scratch, [members[0], members[1]], partner);
         });
+    }
+
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let mut groups = Vec::new();
+        for robot in 0..2 {
+            let ways = format!(
+                "robot {robot}, each direction: whether it is open, how much nearer it leads"
+            );
+            groups.push((ways, 2 * DIRECTIONS.len()));
+            let goal =
+                format!("robot {robot}: how far and how near its goal is, its kind, its battery");
+            groups.push((goal, WAY_WIDTH - 2 * DIRECTIONS.len()));
+            let around = format!(
+                "robot {robot}, each of {} cells around: free, taken, where who is there wants to go",
+                AROUND.len()
+            );
+            groups.push((around, AROUND.len() * AROUND_WIDTH));
+        }
+        groups.push(("displacement from robot 0 to robot 1".into(), 2));
+        groups.push(("which near offset that is".into(), PARTNER_WIDTH - 2));
+        groups
     }
 
     fn region_rows(

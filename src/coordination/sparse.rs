@@ -1,0 +1,285 @@
+//! A graph learned from the values: only the pairs whose payoffs vary most are coordinated.
+//!
+//! Context-aware sparse coordination graphs (Wang et al. 2022): a pair is worth messages where what one
+//! member does changes what the other's action is worth. The graph is chosen anew for every decision,
+//! from its tables alone.
+
+use super::{Coordination, Coordinator, FactorTables};
+use crate::graph::{CoordinationGraph, JointAction};
+use serde::{Deserialize, Serialize};
+
+/// Which pairs of a decision are coordinated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SparseOptions {
+    /// Share of the pairs, rounded up.
+    pub(super) kept_pairs: f64,
+    /// By what pairs are ranked.
+    pub(super) kept_by: PairScore,
+    /// What becomes of the payoffs of the other pairs.
+    pub(super) other_pairs: OtherPairs,
+}
+
+/// By what pairs are ranked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairScore {
+    /// The largest variance of the payoff over one member's actions, the other's given: max over a of
+    /// `Var_b q(a, b)`, of either member.
+    #[default]
+    Variance,
+    /// The variance of what is left of the payoff when each member's own part is taken away.
+    Coupling,
+}
+
+/// What becomes of a pair's payoffs that is not coordinated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherPairs {
+    /// Each member keeps its own part, the mean over the other's actions: q(a, b) ≈ q(a, ·) + q(·, b) −
+    /// q(·, ·). No message is needed for that.
+    #[default]
+    Additive,
+    /// Nothing.
+    Dropped,
+}
+
+/// Coordinates the pairs that are worth it.
+pub(super) struct Sparse {
+    options: SparseOptions,
+    coordinator: Box<dyn Coordinator>,
+    graph: CoordinationGraph,
+    tables: FactorTables,
+    /// What each region is worth, the first first.
+    ranked: Vec<(f64, usize)>,
+    marginals: Marginals,
+}
+
+/// What each member of a pair is worth by itself.
+#[derive(Default)]
+struct Marginals {
+    rows: Vec<f64>,
+    columns: Vec<f64>,
+    mean: f64,
+}
+
+impl Sparse {
+    pub(super) fn new(options: SparseOptions, coordinator: Box<dyn Coordinator>) -> Self {
+        Self {
+            options,
+            coordinator,
+            graph: CoordinationGraph::default(),
+            tables: FactorTables::default(),
+            ranked: Vec::new(),
+            marginals: Marginals::default(),
+        }
+    }
+
+    /// Ranks the regions and puts those first, in the order of the graph, that are kept; returns how
+    /// many. Regions that are no pairs, and payoffs that forbid something, are always kept.
+    fn rank(&mut self, graph: &CoordinationGraph, tables: &FactorTables) -> usize {
+        self.ranked.clear();
+        for (region, members) in graph.regions().enumerate() {
+            let table = tables.region(region);
+            let is_open = members.len() == 2 && table.iter().all(|payoff| payoff.is_finite());
+            let score = if is_open {
+                self.marginals.read(table, tables.n_actions()[members[1]]);
+                self.marginals.score(table, self.options.kept_by)
+            } else {
+                f64::INFINITY
+            };
+            self.ranked.push((score, region));
+        }
+        let share = (self.options.kept_pairs * self.ranked.len() as f64).ceil() as usize;
+        let fixed = self.ranked.iter().filter(|entry| entry.0 == f64::INFINITY).count();
+        let n_kept = share.max(fixed).min(self.ranked.len());
+        self.ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.ranked[..n_kept].sort_unstable_by_key(|entry| entry.1);
+        n_kept
+    }
+
+    /// Takes over the payoffs of the kept regions, and what the others say of each agent alone.
+    fn fill(&mut self, graph: &CoordinationGraph, tables: &FactorTables, n_kept: usize) {
+        let (kept, others) = self.ranked.split_at(n_kept);
+        self.graph.keep(graph, kept.iter().map(|entry| entry.1));
+        if self.tables.n_actions() == tables.n_actions() {
+            self.tables.fit(&self.graph);
+        } else {
+            self.tables = FactorTables::with_domains(&self.graph, tables.n_actions());
+        }
+        for agent in 0..graph.n_agents() {
+            self.tables.agent_mut(agent).copy_from_slice(tables.agent(agent));
+        }
+        for (place, &(_, region)) in kept.iter().enumerate() {
+            self.tables.region_mut(place).copy_from_slice(tables.region(region));
+        }
+        if self.options.other_pairs == OtherPairs::Dropped {
+            return;
+        }
+        for &(_, region) in others {
+            let members = graph.region(region);
+            self.marginals.read(tables.region(region), tables.n_actions()[members[1]]);
+            let Marginals { rows, columns, mean } = &self.marginals;
+            for (agent, part) in members.iter().zip([rows, columns]) {
+                let alone = self.tables.agent_mut(*agent).iter_mut().zip(part);
+                alone.for_each(|(payoff, part)| *payoff += (part - 0.5 * mean) as f32);
+            }
+        }
+    }
+}
+
+impl Marginals {
+    /// Means over the actions of the other member, and over all.
+    fn read(&mut self, table: &[f32], n_columns: usize) {
+        let n_rows = table.len() / n_columns;
+        self.rows.clear();
+        self.columns.clear();
+        self.columns.resize(n_columns, 0.0);
+        for row in table.chunks_exact(n_columns) {
+            let mut sum = 0.0;
+            for (column, &payoff) in self.columns.iter_mut().zip(row) {
+                *column += f64::from(payoff);
+                sum += f64::from(payoff);
+            }
+            self.rows.push(sum / n_columns as f64);
+        }
+        self.columns.iter_mut().for_each(|column| *column /= n_rows as f64);
+        self.mean = self.rows.iter().sum::<f64>() / n_rows as f64;
+    }
+
+    /// How much a pair is worth a message; after [`Self::read`] of its table.
+    fn score(&self, table: &[f32], by: PairScore) -> f64 {
+        let (n_rows, n_columns) = (self.rows.len(), self.columns.len());
+        let cells = || (0..n_rows).flat_map(|row| (0..n_columns).map(move |column| (row, column)));
+        let payoff = |(row, column): (usize, usize)| f64::from(table[row * n_columns + column]);
+        match by {
+            PairScore::Coupling => {
+                let rest = |at: (usize, usize)| {
+                    payoff(at) - self.rows[at.0] - self.columns[at.1] + self.mean
+                };
+                cells().map(|at| rest(at).powi(2)).sum::<f64>() / table.len() as f64
+            }
+            PairScore::Variance => {
+                let over_columns = (0..n_rows).map(|row| {
+                    let squares =
+                        (0..n_columns).map(|c| (payoff((row, c)) - self.rows[row]).powi(2));
+                    squares.sum::<f64>() / n_columns as f64
+                });
+                let over_rows = (0..n_columns).map(|column| {
+                    let squares =
+                        (0..n_rows).map(|r| (payoff((r, column)) - self.columns[column]).powi(2));
+                    squares.sum::<f64>() / n_rows as f64
+                });
+                over_columns.chain(over_rows).fold(0.0, f64::max)
+            }
+        }
+    }
+}
+
+impl Coordinator for Sparse {
+    fn coordinate(
+        &mut self,
+        graph: &CoordinationGraph,
+        tables: &FactorTables,
+        action: &mut JointAction,
+    ) -> Coordination {
+        let n_kept = self.rank(graph, tables);
+        if n_kept == graph.n_regions() {
+            return self.coordinator.coordinate(graph, tables, action);
+        }
+        self.fill(graph, tables, n_kept);
+        let answer = self.coordinator.coordinate(&self.graph, &self.tables, action);
+        // What is proven of fewer pairs is not proven of all.
+        let value = tables.value(graph, action);
+        Coordination { value, upper_bound: f64::INFINITY, converged: false, ..answer }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordination::{Exact, ExactOptions, SolverOptions};
+
+    /// A triangle: one pair coupled, one that only adds up, one indifferent.
+    fn triangle() -> (CoordinationGraph, FactorTables) {
+        let graph = CoordinationGraph::complete(3);
+        let mut tables = FactorTables::zeros(&graph, 2);
+        tables.region_mut(0).copy_from_slice(&[3.0, 0.0, 0.0, 2.0]);
+        tables.region_mut(1).copy_from_slice(&[0.0, 4.0, 5.0, 9.0]);
+        tables.region_mut(2).copy_from_slice(&[1.0, 1.0, 1.0, 1.0]);
+        (graph, tables)
+    }
+
+    fn sparse(kept_pairs: f64, kept_by: PairScore, other_pairs: OtherPairs) -> Sparse {
+        let options = SparseOptions { kept_pairs, kept_by, other_pairs };
+        Sparse::new(options, Box::new(Exact::new(ExactOptions::default())))
+    }
+
+    #[test]
+    fn scores_by_hand() {
+        let (_, tables) = triangle();
+        let mut marginals = Marginals::default();
+        let mut score = |region: usize, by| {
+            marginals.read(tables.region(region), 2);
+            marginals.score(tables.region(region), by)
+        };
+        // Row (3, 0): mean 1.5, variance 2.25; the others vary less.
+        assert_eq!(score(0, PairScore::Variance), 2.25);
+        // Column (0, 5): mean 2.5, variance 6.25.
+        assert_eq!(score(1, PairScore::Variance), 6.25);
+        assert_eq!(score(2, PairScore::Variance), 0.0);
+        // Rests of ±1.25 everywhere.
+        assert_eq!(score(0, PairScore::Coupling), 1.5625);
+        assert_eq!(score(1, PairScore::Coupling), 0.0);
+    }
+
+    #[test]
+    fn what_only_adds_up_needs_no_messages() {
+        let (graph, tables) = triangle();
+        let mut action = Vec::new();
+        let mut coupled = sparse(0.3, PairScore::Coupling, OtherPairs::Additive);
+        let answer = coupled.coordinate(&graph, &tables, &mut action);
+        assert!(coupled.graph.regions().eq([[0, 1]]));
+        // As on the whole graph: agent 0 to its second action for the second pair, agent 1 with it.
+        assert_eq!((&action[..], answer.value), (&[1, 1, 1][..], 12.0));
+        let mut exact = Exact::new(ExactOptions::default());
+        assert_eq!(exact.coordinate(&graph, &tables, &mut action).value, 12.0);
+    }
+
+    #[test]
+    fn the_pair_that_varies_most_is_kept() {
+        let (graph, tables) = triangle();
+        let mut action = Vec::new();
+        let mut dropped = sparse(0.3, PairScore::Variance, OtherPairs::Dropped);
+        let answer = dropped.coordinate(&graph, &tables, &mut action);
+        assert!(dropped.graph.regions().eq([[0, 2]]));
+        // Agent 1 hears of nobody and takes its first action; the value is that of all pairs.
+        assert_eq!((&action[..], answer.value), (&[1, 0, 1][..], 10.0));
+        assert!(!answer.proven());
+    }
+
+    #[test]
+    fn a_forbidden_combination_is_never_dropped() {
+        let (graph, mut tables) = triangle();
+        tables.region_mut(2)[0] = f32::NEG_INFINITY;
+        let mut action = Vec::new();
+        let mut one = sparse(0.1, PairScore::Variance, OtherPairs::Additive);
+        one.coordinate(&graph, &tables, &mut action);
+        assert!(one.graph.regions().eq([[1, 2]]));
+    }
+
+    #[test]
+    fn a_share_of_one_is_the_coordinator_itself() {
+        let (graph, tables) = triangle();
+        let [mut all, mut kept] = [Vec::new(), Vec::new()];
+        let dense = SolverOptions::default();
+        let mut options = dense.clone();
+        options.kept_pairs = 0.99;
+        let answers = [
+            dense.build().coordinate(&graph, &tables, &mut all),
+            options.build().coordinate(&graph, &tables, &mut kept),
+        ];
+        assert_eq!((all, answers[0]), (kept, answers[1]));
+        options.kept_pairs = 0.0;
+        assert!(options.check().unwrap_err().to_string().contains("kept_pairs"));
+    }
+}

@@ -5,7 +5,9 @@ use cgcmarl::{
         Environment, Pose, View,
         simple_spread::{
             SimpleSpread, SimpleSpreadOptions,
-            observation::{ObservationKind, ObservationOptions, PADDING_LANDMARK},
+            observation::{
+                AgentRowKind, Frame, ObservationKind, ObservationOptions, PADDING_LANDMARK,
+            },
         },
     },
     graph::{CoordinationGraph, GraphOptions, Topology},
@@ -179,4 +181,56 @@ fn an_agent_sees_what_mpe2_shows_it() {
     ];
     close(&row, &expected);
     assert_eq!(environment.view().spec().agent_width, 14);
+}
+
+/// An agent that sees as regions do, of two landmarks and so many other agents.
+fn shared(others: usize) -> ObservationOptions {
+    ObservationOptions {
+        agent_row: AgentRowKind::Shared,
+        others: Some(others),
+        ..relative(Some(2), true)
+    }
+}
+
+#[test]
+fn the_shared_agent_row_by_hand() {
+    let environment = spread(3, shared(3));
+    let view = environment.view();
+    assert_eq!(view.spec().agent_width, 4 + 2 * 9 + 3 * 8);
+    let mut row = vec![f32::NAN; view.spec().agent_width];
+    view.agent_row(&STATE, 1, &mut row);
+    // Landmark 1 is straight above (0.4), landmark 2 √0.5 away. In 0.2 s agent 0 will be at
+    // (0.02, 0.04), agent 2 at (1.1, -0.1); the nearest other is agent 0, then agent 2.
+    let root = |x: f32| x.sqrt();
+    let near = root(0.5);
+    let to_first = [root(0.28 * 0.28 + 0.36 * 0.36), root(0.64 + 0.25)];
+    let to_second = [root(0.01 + 0.04), root(0.98 * 0.98 + 0.06 * 0.06)];
+    let occupied = |d: f32| [d, 0.2 / (d + 0.1)];
+    let mut expected = vec![0.3, 0.4, 0.3, 0.0];
+    expected.extend([0.0, 0.4, 0.4, 0.0, 0.8]);
+    to_first.map(|d| expected.extend(occupied(d)));
+    expected.extend([0.7, 0.1, near, 0.7 / (near + 0.1), 0.1 / (near + 0.1)]);
+    to_second.map(|d| expected.extend(occupied(d)));
+    expected.extend([-0.3, 0.0, 0.3, -0.75, 0.0, 0.1, 0.2, 1.0]);
+    expected.extend([0.7, 0.0, 0.7, 0.875, 0.0, 0.5, -0.5, 1.0]);
+    expected.extend([0.0; 8]);
+    close(&row, &expected);
+}
+
+#[test]
+fn the_shared_agent_row_does_not_depend_on_the_team() {
+    let row = |agents: usize, state: &[f32]| {
+        let observation = ObservationOptions { frame: Frame::Octant, ..shared(2) };
+        let environment = spread(agents, observation);
+        let spec = environment.view().spec();
+        let (mut rows, mut frames) = (vec![0.0; agents * spec.agent_width], vec![0; agents]);
+        environment.view().agent_rows(state, &mut rows, spec.agent_width, &mut frames);
+        rows.truncate(3 * spec.agent_width);
+        (rows, frames[..3].to_vec())
+    };
+    let three = row(3, &STATE);
+    assert!(three.1.iter().any(|frame| *frame != 0), "nobody turned");
+    for agents in [4, 10] {
+        assert_eq!(row(agents, &widened(agents)), three, "{agents} agents");
+    }
 }

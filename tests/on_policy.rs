@@ -91,6 +91,43 @@ fn mappo_solves_the_penalty_game() {
     assert!(action == [0, 0] || action == [2, 2], "{action:?}");
 }
 
+/// A costs each agent 2 more than B and earns 1 more: at a price of a half they are worth the same.
+#[test]
+fn the_multiplier_that_is_shown_decides_the_worked_example() {
+    let game = || Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>;
+    let options = toml! { ppo = { hidden = [32], lr = 5e-3 } };
+    let learned = Learned { algorithm: "mappo_lambda", options };
+    let mut training = training(&game, (64, 200), &learned);
+    finish(&mut training);
+    let model = algorithm::find(learned.algorithm).unwrap();
+    let model = model.model(&learned.options, game().view(), &training.model()).unwrap();
+    let environment = game();
+    for (multiplier, expected) in [(0.0, [0, 0]), (0.1, [0, 0]), (2.0, [1, 1]), (10.0, [1, 1])] {
+        let mut actions = vec![vec![]];
+        let batch = Batch { view: environment.view(), states: &[0.0], slots: &[0] };
+        model.policy(&[multiplier]).act(batch, &mut actions);
+        assert_eq!(actions[0], expected, "λ={multiplier}");
+    }
+}
+
+#[test]
+fn the_limit_of_macpo_decides_the_worked_example() {
+    let game = || Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>;
+    for (limit, expected) in [(1.0, [1, 1]), (5.0, [0, 0])] {
+        let options = toml! {
+            cost_limit = limit
+            ppo = { hidden = [16], identity = false, critic_lr = 1e-2 }
+        };
+        let learned = Learned { algorithm: "macpo", options };
+        let mut training = training(&game, (32, 150), &learned);
+        finish(&mut training);
+        let report = training.learner().report();
+        let found = answer(&training, &learned, game().as_ref());
+        assert_eq!(found, (format!("cost_limit={limit}"), expected.to_vec()), "{report:?}");
+        assert!(reported(&training, "violation_cost_0") < 0.3, "{report:?}");
+    }
+}
+
 /// Both playing A earns 10 and costs each agent 2.5; both playing B earns 9 and costs each 0.5.
 #[test]
 fn the_limit_decides_the_worked_example() {
@@ -215,6 +252,9 @@ fn both_train_and_play_from_a_configuration() {
         }
     }
     smoke("algorithm=mappo physics=mpe2");
+    let (_, line) = smoke("algorithm=mappo preset=published");
+    assert!(line["loss_value"].as_f64().unwrap() > 0.0, "{line}");
+    smoke("algorithm=mappo_lag preset=published agent_row=shared");
     let (_, line) =
         smoke("algorithm=mappo_lag constraints=[\"collision\",\"energy\"] cost_limit=[0.5,0.1]");
     assert!(line["multiplier_energy"].as_f64().unwrap() > 0.0, "{line}");

@@ -4,7 +4,8 @@
 use cgcmarl::{
     CoordinationGraph, Model,
     algorithm::{CgCmarl, CgCmarlOptions, Start},
-    environment::{View, check, check_environment, simple_spread::SimpleSpreadTask},
+    checkpoint::Checkpoint,
+    environment::{Batch, View, check, check_environment, simple_spread::SimpleSpreadTask},
     evaluation::EvaluationOptions,
     rng::{Purpose, Rng, Streams},
     run::Config,
@@ -110,12 +111,65 @@ fn inverse(view: &dyn View, symmetry: usize, actions: &[usize]) -> Vec<usize> {
     actions.iter().filter_map(back).collect()
 }
 
+/// The greedy joint action of a fresh baseline in a state, as the world calls it.
+fn baseline_action(config: &Config, view: &dyn View, state: &[f32]) -> Vec<usize> {
+    let streams = Streams::new(5);
+    let start = Start { teams: &[view], n_environments: 1, total_steps: 1, streams };
+    let algorithm = config.algorithm().unwrap();
+    let learner = algorithm.learner(&config.options, start).unwrap();
+    let mut weights = Checkpoint::new(0, serde_json::Value::Null);
+    learner.save_model(&mut weights);
+    let model = algorithm.model(&config.options, view, &weights).unwrap();
+    let mut actions = vec![Vec::new()];
+    model.policy(&[0.5]).act(Batch { view, states: state, slots: &[0] }, &mut actions);
+    actions.remove(0)
+}
+
+/// How many of some turned worlds give the turned decision of a baseline.
+fn turned_decisions(words: &str) -> (usize, usize) {
+    let config = config(words);
+    let environment = config.scenario().unwrap().build().unwrap();
+    let view = environment.view();
+    let mut rng = Streams::new(7).rng(Purpose::Problem, 0);
+    let (mut equal, mut all) = (0, 0);
+    for trial in 0..6 {
+        let state = state(&mut rng, view.spec().state_width, trial % 2 == 1);
+        let action = baseline_action(&config, view, &state);
+        for symmetry in 1..view.n_symmetries() {
+            let mut turned = state.clone();
+            view.transform_state(symmetry, &mut turned);
+            let expected: Vec<usize> =
+                action.iter().map(|&a| view.transform_action(symmetry, a)).collect();
+            equal += usize::from(baseline_action(&config, view, &turned) == expected);
+            all += 1;
+        }
+    }
+    (equal, all)
+}
+
+/// Agents that see as regions do, each in its own frame, turn with the world; those that see MPE2's
+/// observation do not.
+#[test]
+fn a_turned_world_gives_the_turned_decision_of_agents_in_their_frames() {
+    for algorithm in ["iql", "vdn", "qmix", "dcg", "mappo", "mappo_lag"] {
+        for task in ["agents=3 frame=octant", "agents=4 frame=cone physics=mpe2 landmarks=2"] {
+            let words = format!("algorithm={algorithm} {task} agent_row=shared");
+            let (equal, all) = turned_decisions(&words);
+            assert_eq!(equal, all, "{words}");
+            let (equal, all) = turned_decisions(&words.replace("shared", "raw"));
+            assert!(equal < all / 2, "raw {words}: {equal} of {all}");
+        }
+    }
+}
+
 #[test]
 fn every_frame_keeps_the_contract() {
     for frame in ["world", "cone", "octant"] {
-        let scenario = config(&format!("agents=4 frame={frame} landmark_flags=true")).scenario();
-        let mut environment = scenario.unwrap().build().unwrap();
-        check_environment(environment.as_mut()).unwrap();
+        for agent_row in ["raw", "shared"] {
+            let words = format!("agents=4 frame={frame} landmark_flags=true agent_row={agent_row}");
+            let mut environment = config(&words).scenario().unwrap().build().unwrap();
+            check_environment(environment.as_mut()).unwrap();
+        }
     }
     check(&SimpleSpreadTask).unwrap();
 }

@@ -131,8 +131,14 @@ UNITS = 4
 
 def mix(weights, states, values):
     """Q_tot = |w₂(s)| · ELU(|W₁(s)|ᵀ q + b₁(s)) + v(s)."""
-    parts = perceptron(weights, "mixer", 2, states)
-    first, bias, second, rest = parts.split([AGENTS * UNITS, UNITS, UNITS, 1], dim=1)
+    if "mixer.0.weight" in weights:
+        parts = perceptron(weights, "mixer", 2, states)
+        first, bias, second, rest = parts.split([AGENTS * UNITS, UNITS, UNITS, 1], dim=1)
+    else:  # The four hypernetworks of Rashid et al.
+        first = perceptron(weights, "mixer.first", 2, states)
+        bias = perceptron(weights, "mixer.bias", 1, states)
+        second = perceptron(weights, "mixer.second", 2, states)
+        rest = perceptron(weights, "mixer.value", 2, states)
     first = first.reshape(-1, AGENTS, UNITS).abs()
     hidden = F.elu((values.unsqueeze(1) @ first).squeeze(1) + bias)
     return (second.abs() * hidden).sum(1) + rest.squeeze(1)
@@ -188,6 +194,12 @@ def dcg_loss(online, target, batch):
 
 AGENT = [("agent.0", FEATURES + AGENTS, 6), ("agent.1", 6, 3)]
 MIXER = [("mixer.0", STATE, 5), ("mixer.1", 5, AGENTS * UNITS + 2 * UNITS + 1)]
+SEPARATE_MIXER = [
+    ("mixer.first.0", STATE, 5), ("mixer.first.1", 5, AGENTS * UNITS),
+    ("mixer.bias.0", STATE, UNITS),
+    ("mixer.second.0", STATE, 5), ("mixer.second.1", 5, UNITS),
+    ("mixer.value.0", STATE, UNITS), ("mixer.value.1", UNITS, 1),
+]
 DCG = [
     ("encoder.0", FEATURES + AGENTS, 6),
     ("utility.0", 6, 3),
@@ -463,6 +475,7 @@ def main():
         "dcg": q_learning(DCG, dcg_loss),
         "mappo": mappo(False),
         "mappo_lag": mappo(True),
+        "qmix_separate": q_learning(AGENT + SEPARATE_MIXER, qmix_loss),
     }
     path = Path(__file__).parents[2] / "tests" / "data" / "torch_reference.json.gz"
     # A fixed time stamp keeps the file the same from run to run.

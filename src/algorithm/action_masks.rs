@@ -1,5 +1,6 @@
 //! Which actions the agents of some states may take; all of them where a task forbids nothing.
 
+use super::AgentFrames;
 use crate::{argmax::argmax, environment::View, graph::JointAction, rng::Rng};
 
 /// One row per agent of each state, state by state.
@@ -36,6 +37,20 @@ impl ActionMasks {
     pub(super) fn read(&mut self, view: &dyn View, states: &[f32]) {
         self.clear();
         states.chunks_exact(view.spec().state_width).for_each(|state| self.push(view, state));
+    }
+
+    /// Names what was read as the agents do in their frames.
+    pub(super) fn name(&mut self, frames: &AgentFrames) {
+        if !(self.forbids && frames.turned()) {
+            return;
+        }
+        let mut named = vec![false; self.n_actions];
+        for (row, allowed) in self.allowed.chunks_exact_mut(self.n_actions).enumerate() {
+            for (action, &allowed) in allowed.iter().enumerate() {
+                named[frames.named(row, action)] = allowed;
+            }
+            allowed.copy_from_slice(&named);
+        }
     }
 
     /// Whether anything is forbidden to anybody.

@@ -1,6 +1,7 @@
 //! The contract shared by CG-CMARL and the baselines, the algorithms themselves and their registry.
 
 mod action_masks;
+mod agent_frames;
 mod agent_rows;
 pub mod cg_cmarl;
 #[cfg(test)]
@@ -16,6 +17,8 @@ mod state_tables;
 pub mod value_based;
 mod weights;
 
+pub use agent_frames::AgentFrames;
+use agent_rows::write_wider_rows;
 pub use agent_rows::{agent_row_width, write_agent_rows};
 pub use cg_cmarl::{CgCmarl, CgCmarlOptions, CgCmarlPolicy};
 pub use memory::Need;
@@ -67,7 +70,7 @@ pub trait Algorithm: Send + Sync + 'static {
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>>;
     /// Whether its network fits teams of every size, which can then learn together.
-    fn fits_any_team(&self) -> bool {
+    fn fits_any_team(&self, _options: &Self::Options) -> bool {
         false
     }
 }
@@ -91,6 +94,13 @@ impl<'a> Start<'a> {
     pub fn view(&self) -> &'a dyn View {
         self.teams[self.teams.len() - 1]
     }
+}
+
+/// Refuses teams that cannot learn together, since their agents see rows of different widths.
+fn different_rows(start: Start<'_>) -> Error {
+    let sizes: Vec<_> = start.teams.iter().map(|view| view.spec().n_agents()).collect();
+    let reason = "what an agent sees has another width in each of these teams";
+    Error::setting("teams", format!("{sizes:?}"), reason)
 }
 
 /// A learning algorithm at work: acts with exploration, learns from what it observes.

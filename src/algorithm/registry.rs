@@ -12,7 +12,7 @@ use crate::{
 use toml::Table;
 
 /// To add an algorithm: its folder or file, and its line here.
-static ALGORITHMS: [&dyn AnyAlgorithm; 7] = [
+static ALGORITHMS: [&dyn AnyAlgorithm; 9] = [
     &cg_cmarl::CgCmarlAlgorithm,
     &iql::IqlAlgorithm,
     &vdn::VdnAlgorithm,
@@ -20,6 +20,8 @@ static ALGORITHMS: [&dyn AnyAlgorithm; 7] = [
     &dcg::DcgAlgorithm,
     &on_policy::MappoAlgorithm,
     &on_policy::MappoLagAlgorithm,
+    &on_policy::MappoLambdaAlgorithm,
+    &on_policy::MacpoAlgorithm,
 ];
 
 /// An algorithm whose options are a table, so that one list holds all of them.
@@ -47,8 +49,8 @@ pub trait AnyAlgorithm: Send + Sync {
         view: &dyn View,
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>>;
-    /// The options of a training that goes on with another team, where that is possible.
-    fn fits_any_team(&self) -> bool;
+    /// Whether its network fits teams of every size.
+    fn fits_any_team(&self, options: &Table) -> Result<bool>;
 }
 
 impl<A: Algorithm> AnyAlgorithm for A {
@@ -93,8 +95,8 @@ impl<A: Algorithm> AnyAlgorithm for A {
         Algorithm::model(self, &from_table(options)?, view, weights)
     }
 
-    fn fits_any_team(&self) -> bool {
-        Algorithm::fits_any_team(self)
+    fn fits_any_team(&self, options: &Table) -> Result<bool> {
+        Ok(Algorithm::fits_any_team(self, &from_table(options)?))
     }
 }
 

@@ -105,6 +105,17 @@ pub trait View: Send + Sync {
     fn agent_row(&self, state: &[f32], _agent: usize, row: &mut [f32]) {
         row.copy_from_slice(state);
     }
+    /// Writes what all agents see, one row at each multiple of `stride`, each in the frame it chooses, and
+    /// the symmetries that take the world into these frames: as they are told by [`Self::agent_row`]
+    /// unless the task chooses otherwise. Like those of regions, the frames of agents show the same in
+    /// every transformed world.
+    fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
+        let width = self.spec().agent_width;
+        for (agent, (row, frame)) in rows.chunks_mut(stride).zip(frames).enumerate() {
+            self.agent_row(state, agent, &mut row[..width]);
+            *frame = 0;
+        }
+    }
     /// Tells which actions an agent may take in this state; `allowed` has one entry for each of its
     /// actions, all true before the call, and at least one must stay so.
     fn action_mask(&self, _state: &[f32], _agent: usize, _allowed: &mut [bool]) {}

@@ -32,7 +32,7 @@ pub(super) fn parts(config: &Config) -> Result<Vec<Part>> {
     let (scenario, algorithm) = (config.scenario()?, config.algorithm()?);
     let own = scenario.n_agents()?;
     for (key, sizes) in [("teams", teams), ("curriculum", curriculum)] {
-        if !sizes.is_empty() && !algorithm.fits_any_team() {
+        if !sizes.is_empty() && !algorithm.fits_any_team(&config.options)? {
             let reason = format!("the network of {} fits one team size", algorithm.name());
             return Err(Error::setting(key, format!("{sizes:?}"), reason));
         }

@@ -72,7 +72,7 @@ impl Algorithm for CgCmarlAlgorithm {
         options::UNSET
     }
 
-    fn fits_any_team(&self) -> bool {
+    fn fits_any_team(&self, _options: &CgCmarlOptions) -> bool {
         true
     }
 }

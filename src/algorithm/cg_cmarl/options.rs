@@ -248,7 +248,7 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
 
 /// Draws the multipliers of an episode or a sample: zero or log-uniform, or uniform from zero to the
 /// upper bound (the paper's λ-augmented variant).
-pub(super) fn draw_multipliers(
+pub(in crate::algorithm) fn draw_multipliers(
     options: &MultiplierOptions,
     rng: &mut Rng,
     multipliers: &mut [f32],

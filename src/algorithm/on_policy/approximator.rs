@@ -19,15 +19,37 @@ const ROWS_PER_SHARE: usize = 256;
 pub(super) struct Shape {
     pub(super) layout: Layout,
     pub(super) mlp: Mlp,
+    layer_norm: bool,
 }
 
 impl Shape {
-    /// A network of these widths.
-    pub(super) fn new(widths: &[usize]) -> Self {
+    /// A network of these widths, whose rows are brought to mean 0 and spread 1 where `layer_norm`.
+    pub(super) fn new(widths: &[usize], layer_norm: bool) -> Self {
         let mut layout = Layout::default();
         let mlp = Mlp::new(&mut layout, "net", widths, false);
-        Self { layout, mlp }
+        Self { layout, mlp, layer_norm }
     }
+
+    /// Rows as the network takes them.
+    pub(super) fn inputs<'r>(&self, rows: &'r [f32], normalised: &'r mut Vec<f32>) -> &'r [f32] {
+        if !self.layer_norm {
+            return rows;
+        }
+        normalised.clear();
+        normalised.extend_from_slice(rows);
+        normalised.chunks_exact_mut(self.mlp.n_inputs()).for_each(layer_normalise);
+        normalised
+    }
+}
+
+/// Layer normalisation (Ba et al.): x ← (x − mean) / √(variance + 10⁻⁵). What is learned beside it, a
+/// scale and an offset of each entry, the first layer behind it has already.
+fn layer_normalise(row: &mut [f32]) {
+    let n = row.len() as f32;
+    let mean = row.iter().sum::<f32>() / n;
+    let variance = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
+    let scale = (variance + 1e-5).sqrt().recip();
+    row.iter_mut().for_each(|x| *x = (*x - mean) * scale);
 }
 
 /// A multi-layer perceptron that learns by Adam.
@@ -41,6 +63,7 @@ pub(super) struct Approximator {
 /// Buffers for one share of a batch.
 struct Share {
     workspace: MlpWorkspace,
+    inputs: Vec<f32>,
     gradient: Gradient,
     outputs: Vec<f32>,
     d_outputs: Vec<f32>,
@@ -49,8 +72,8 @@ struct Share {
 
 impl Approximator {
     /// A fresh network; `last_gain` sets the size of its first outputs.
-    pub(super) fn new(widths: &[usize], last_gain: f64, adam: AdamOptions, rng: &mut Rng) -> Self {
-        let shape = Arc::new(Shape::new(widths));
+    pub(super) fn new(shape: Shape, last_gain: f64, adam: AdamOptions, rng: &mut Rng) -> Self {
+        let shape = Arc::new(shape);
         let parameters = shape.layout.initialise_orthogonal(last_gain, rng);
         let adam = Adam::new(adam, parameters.len());
         Self { shape, parameters, adam, shares: Vec::new() }
@@ -61,14 +84,15 @@ impl Approximator {
         let (n_inputs, n_outputs) = self.widths();
         let n_shares = self.cut(rows.len() / n_inputs);
         outputs.resize(rows.len() / n_inputs * n_outputs, 0.0);
-        let (mlp, parameters) = (&self.shape.mlp, &self.parameters);
+        let (shape, parameters) = (&*self.shape, &self.parameters);
         self.shares[..n_shares]
             .par_iter_mut()
             .zip(rows.par_chunks(ROWS_PER_SHARE * n_inputs))
             .zip(outputs.par_chunks_mut(ROWS_PER_SHARE * n_outputs))
             .for_each(|((share, rows), outputs)| {
-                let n_rows = rows.len() / n_inputs;
-                let columns = mlp.forward(parameters, rows, n_rows, &mut share.workspace);
+                let Share { inputs, workspace, .. } = share;
+                let (n_rows, rows) = (rows.len() / n_inputs, shape.inputs(rows, inputs));
+                let columns = shape.mlp.forward(parameters, rows, n_rows, workspace);
                 outputs.copy_from_slice(columns.write_rows(&mut share.outputs));
             });
     }
@@ -91,6 +115,16 @@ impl Approximator {
         means
     }
 
+    /// The gradient of the mean over rows of a loss.
+    pub(super) fn gradient(
+        &mut self,
+        rows: &[f32],
+        loss: impl Fn(usize, &[f32], &mut [f32]) -> [f32; 2] + Sync,
+    ) -> Vec<f32> {
+        self.differentiate(rows, loss);
+        self.shares.first().map_or_else(Vec::new, |share| share.gradient.values().to_vec())
+    }
+
     /// Leaves the gradient of the mean loss in the first share.
     fn differentiate(
         &mut self,
@@ -100,13 +134,13 @@ impl Approximator {
         let n_inputs = self.widths().0;
         let n_rows = rows.len() / n_inputs;
         let n_shares = self.cut(n_rows);
-        let (mlp, parameters) = (&self.shape.mlp, &self.parameters);
+        let (shape, parameters) = (&*self.shape, &self.parameters);
         self.shares[..n_shares]
             .par_iter_mut()
             .zip(rows.par_chunks(ROWS_PER_SHARE * n_inputs))
             .enumerate()
             .for_each(|(index, (share, rows))| {
-                share.accumulate(mlp, parameters, rows, n_rows, |row, outputs, d_outputs| {
+                share.accumulate(shape, parameters, rows, n_rows, |row, outputs, d_outputs| {
                     loss(index * ROWS_PER_SHARE + row, outputs, d_outputs)
                 });
             });
@@ -129,6 +163,7 @@ impl Approximator {
         while self.shares.len() < n_shares {
             self.shares.push(Share {
                 workspace: MlpWorkspace::default(),
+                inputs: Vec::new(),
                 gradient: Gradient::dense(vec![0.0; len]),
                 outputs: Vec::new(),
                 d_outputs: Vec::new(),
@@ -173,14 +208,16 @@ impl Share {
     /// Computes this share of the gradient of a mean over `n_rows` rows.
     fn accumulate(
         &mut self,
-        mlp: &Mlp,
+        shape: &Shape,
         parameters: &[f32],
         rows: &[f32],
         n_rows: usize,
         loss: impl Fn(usize, &[f32], &mut [f32]) -> [f32; 2],
     ) {
+        let mlp = &shape.mlp;
         let width = mlp.n_outputs();
         let n_own = rows.len() / mlp.n_inputs();
+        let rows = shape.inputs(rows, &mut self.inputs);
         let columns = mlp.forward(parameters, rows, n_own, &mut self.workspace);
         let outputs = columns.write_rows(&mut self.outputs);
         self.d_outputs.resize(n_own * width, 0.0);
@@ -200,7 +237,14 @@ impl Share {
 
 /// Scales a gradient down to a length, where it is longer.
 pub(in crate::algorithm) fn clip_gradient(gradient: &mut [f32], max_norm: f32) {
-    let square: f64 = gradient.iter().map(|g| f64::from(*g) * f64::from(*g)).sum();
+    // Eight fixed lanes, so that every machine sums in the same order, and many numbers at a time.
+    let mut lanes = [0.0_f64; 8];
+    let whole = gradient.chunks_exact(8);
+    let rest: f64 = whole.remainder().iter().map(|g| f64::from(*g) * f64::from(*g)).sum();
+    for numbers in whole {
+        lanes.iter_mut().zip(numbers).for_each(|(sum, g)| *sum += f64::from(*g) * f64::from(*g));
+    }
+    let square = lanes.iter().sum::<f64>() + rest;
     let scale = f64::from(max_norm) / (square.sqrt() + 1e-6);
     if scale < 1.0 {
         gradient.iter_mut().for_each(|g| *g = (f64::from(*g) * scale) as f32);
@@ -211,14 +255,19 @@ pub(in crate::algorithm) fn clip_gradient(gradient: &mut [f32], max_norm: f32) {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::on_policy::ppo::{Taken, policy_loss, value_loss},
+        algorithm::on_policy::{
+            PpoOptions,
+            ppo::{Taken, policy_loss},
+            values::value_loss,
+        },
         rng::{Purpose, Streams},
     };
 
     /// The gradient by hand and by central differences, over more rows than one share takes.
     fn check(n_outputs: usize, loss: impl Fn(usize, &[f32], &mut [f32]) -> [f32; 2] + Sync) {
         let mut rng = Streams::new(6).rng(Purpose::Problem, 0);
-        let mut net = Approximator::new(&[3, 5, n_outputs], 1.0, AdamOptions::default(), &mut rng);
+        let shape = Shape::new(&[3, 5, n_outputs], n_outputs == 1);
+        let mut net = Approximator::new(shape, 1.0, AdamOptions::default(), &mut rng);
         let rows: Vec<f32> = (0..300 * 3).map(|_| rng.normal() as f32).collect();
         net.differentiate(&rows, &loss);
         let gradient = net.shares[0].gradient.values().to_vec();
@@ -245,11 +294,24 @@ mod tests {
 
     #[test]
     fn the_value_loss_reaches_every_weight_as_finite_differences_say() {
+        let options = PpoOptions { huber: 1.0, value_clip: 0.3, ..PpoOptions::default() };
         check(1, |row, value, d_value| {
-            let (d, loss) = value_loss(value[0], (row % 5) as f32 - 2.0);
+            let (before, target) = ((row % 3) as f32 / 3.0, (row % 5) as f32 - 2.0);
+            let (d, loss) = value_loss(value[0], before, target, &options);
             d_value[0] = d;
             [loss, 0.0]
         });
+    }
+
+    #[test]
+    fn a_normalised_row_has_mean_zero_and_spread_one() {
+        let mut row = [1.0, 3.0, 5.0, 7.0];
+        layer_normalise(&mut row);
+        let scale = (5.0_f32 + 1e-5).sqrt();
+        let expected = [-3.0, -1.0, 1.0, 3.0].map(|x| x / scale);
+        assert!(row.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-6), "{row:?}");
+        let (shape, mut own) = (Shape::new(&[4, 1], false), Vec::new());
+        assert_eq!(shape.inputs(&[1.0, 3.0, 5.0, 7.0], &mut own), [1.0, 3.0, 5.0, 7.0]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A centralised critic: what a state is worth to an agent, learned on the scale of the returns.
 
 use super::{
-    approximator::Approximator,
-    ppo::{PpoOptions, ValueScale, value_loss},
+    PpoOptions,
+    approximator::{Approximator, Shape},
     rollout::Rollout,
+    values::{ValueScale, value_loss},
 };
 use crate::{checkpoint::Checkpoint, error::Result, rng::Rng};
 
@@ -11,6 +12,7 @@ use crate::{checkpoint::Checkpoint, error::Result, rng::Rng};
 pub(super) struct Critic {
     net: Approximator,
     scale: ValueScale,
+    /// Of the round, in the end on the scale that it left.
     values: Vec<f32>,
     last_values: Vec<f32>,
     targets: Vec<f32>,
@@ -23,7 +25,7 @@ impl Critic {
     pub(super) fn new(options: &PpoOptions, width: usize, rng: &mut Rng) -> Self {
         let widths = [&[width], &options.hidden[..], &[1]].concat();
         Self {
-            net: Approximator::new(&widths, 1.0, options.adam, rng),
+            net: Approximator::new(Shape::new(&widths, options.layer_norm), 1.0, options.adam, rng),
             scale: ValueScale::default(),
             values: Vec::new(),
             last_values: Vec::new(),
@@ -53,7 +55,8 @@ impl Critic {
         self.scale.follow(&self.targets, places, options.value_rate);
         let (weight, bias) = self.net.last_layer();
         self.scale.preserve(&before, weight, bias);
-        self.targets.iter_mut().for_each(|target| *target = self.scale.standardise(*target));
+        let scaled = self.targets.iter_mut().chain(&mut self.values);
+        scaled.for_each(|value| *value = self.scale.standardise(*value));
     }
 
     /// One step towards the targets of some places, whose rows are given; returns the loss.
@@ -64,10 +67,11 @@ impl Critic {
         rows: &[f32],
         places: &[usize],
     ) -> f32 {
-        let targets = &self.targets;
+        let (targets, values) = (&self.targets, &self.values);
         let lr = options.critic_lr * lr_share;
         let [loss, _] = self.net.descend(rows, lr, options.max_grad_norm, |row, value, d_value| {
-            let (d, loss) = value_loss(value[0], targets[places[row]]);
+            let place = places[row];
+            let (d, loss) = value_loss(value[0], values[place], targets[place], options);
             d_value[0] = d;
             [loss, 0.0]
         });

@@ -1,11 +1,12 @@
-//! The options of MAPPO-Lagrangian: what costs may be, and how their price is learned.
+//! Where the price of costs comes from: learned under a limit (MAPPO-Lagrangian), or drawn anew for every
+//! episode and shown to the agents (λ-conditioned MAPPO).
 
 use super::PpoOptions;
 use crate::{
     algorithm::cg_cmarl::wrong_length,
     environment::Spec,
     error::{Error, Result},
-    multipliers::per_constraint,
+    multipliers::{MultiplierOptions, per_constraint},
 };
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,66 @@ impl LagrangianOptions {
             None => Ok(()),
         }
     }
+}
+
+/// The options of λ-conditioned MAPPO.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MappoLambdaOptions {
+    /// Which multipliers are drawn.
+    #[serde(flatten)]
+    pub sampling: SamplingOptions,
+    /// What it shares with MAPPO.
+    pub ppo: PpoOptions,
+}
+
+/// Which multipliers episodes are played at: zero, or log-uniform.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SamplingOptions {
+    /// Share of episodes played with multiplier zero.
+    pub zero_share: f32,
+    /// Smallest positive multiplier.
+    pub sample_low: f32,
+    /// Largest multiplier.
+    pub sample_high: f32,
+}
+
+impl Default for SamplingOptions {
+    fn default() -> Self {
+        let MultiplierOptions { zero_share, sample_low, sample_high, .. } =
+            MultiplierOptions::default();
+        Self { zero_share, sample_low, sample_high }
+    }
+}
+
+impl SamplingOptions {
+    /// The same as the multipliers of CG-CMARL are drawn by; refuses what cannot work.
+    pub(super) fn multipliers(&self, spec: &Spec) -> Result<MultiplierOptions> {
+        if spec.constraints.is_empty() {
+            return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
+        }
+        let Self { zero_share, sample_low, sample_high } = *self;
+        let options = MultiplierOptions {
+            zero_share,
+            sample_low,
+            sample_high,
+            ..MultiplierOptions::default()
+        };
+        options.check()?;
+        Ok(options)
+    }
+}
+
+/// Where the price of costs comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Pricing<'a> {
+    /// Costs have no price.
+    Free,
+    /// It is learned, so that costs keep to their limits.
+    Limited(&'a LagrangianOptions),
+    /// It is drawn for every episode, and everybody sees it.
+    Sampled(&'a SamplingOptions),
 }
 
 /// The limit of each constraint.

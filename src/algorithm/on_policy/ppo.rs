@@ -1,100 +1,6 @@
-//! The formulas of proximal policy optimisation: advantages, losses with their gradients, value scale.
+//! The formulas of proximal policy optimisation: advantages, and the policy's loss with its gradient.
 
-use crate::{
-    error::{Error, Result, count, positive, within},
-    nn::AdamOptions,
-    rng::Rng,
-};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// The options that MAPPO and MAPPO-Lagrangian share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PpoOptions {
-    /// Widths of the hidden layers, of the actor and of each critic.
-    pub hidden: Vec<usize>,
-    /// Whether an agent also sees its own number, so that agents can take roles.
-    pub identity: bool,
-    /// Discount.
-    pub gamma: f32,
-    /// Weight of later errors in an advantage: 0 trusts the critic, 1 the rewards.
-    pub gae_lambda: f32,
-    /// How far a probability may move from the one acted with before its gain stops counting.
-    pub clip: f32,
-    /// Weight of the policy's entropy.
-    pub entropy: f32,
-    /// Adam's learning rate of the actor at the start.
-    pub lr: f32,
-    /// Adam's learning rate of the critics at the start.
-    pub critic_lr: f32,
-    /// Share of both that is left at the end of training; they fall in a straight line.
-    pub lr_final_share: f32,
-    /// Passes over each round of episodes.
-    pub epochs: usize,
-    /// Mini-batches that each pass is cut into.
-    pub minibatches: usize,
-    /// Longer gradients are clipped to this length.
-    pub max_grad_norm: f32,
-    /// Share of a round in the running mean and standard deviation of the returns.
-    pub value_rate: f32,
-    /// What an agent pays for one unit of a constraint's cost, by the constraint's name.
-    pub penalty: BTreeMap<String, f32>,
-    /// Adam's other constants.
-    pub adam: AdamOptions,
-}
-
-impl Default for PpoOptions {
-    fn default() -> Self {
-        Self {
-            hidden: vec![64, 64],
-            identity: true,
-            gamma: 0.95,
-            gae_lambda: 0.95,
-            clip: 0.2,
-            entropy: 0.01,
-            lr: 7e-4,
-            critic_lr: 1e-3,
-            lr_final_share: 0.05,
-            epochs: 10,
-            minibatches: 2,
-            max_grad_norm: 0.5,
-            value_rate: 0.02,
-            penalty: BTreeMap::new(),
-            adam: AdamOptions { epsilon: 1e-5, ..AdamOptions::default() },
-        }
-    }
-}
-
-impl PpoOptions {
-    /// Refuses what cannot work.
-    pub(super) fn validate(&self) -> Result<()> {
-        if !(0.0..1.0).contains(&self.gamma) {
-            return Err(Error::setting("gamma", self.gamma, "must be at least 0 and below 1"));
-        }
-        within("gae_lambda", self.gae_lambda, 0.0..=1.0)?;
-        within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
-        within("entropy", self.entropy, 0.0..=1e6)?;
-        positive("clip", self.clip, 1e6)?;
-        positive("lr", self.lr, 1e6)?;
-        positive("critic_lr", self.critic_lr, 1e6)?;
-        positive("max_grad_norm", self.max_grad_norm, 1e30)?;
-        positive("value_rate", self.value_rate, 1.0)?;
-        count("epochs", self.epochs as u64, 1..=10_000)?;
-        count("minibatches", self.minibatches as u64, 1..=1_000_000)?;
-        if self.hidden.contains(&0) {
-            let value = format!("{:?}", self.hidden);
-            return Err(Error::setting("hidden", value, "every layer needs a width"));
-        }
-        self.adam.check()
-    }
-
-    /// The share of the learning rates at a moment of training.
-    pub(super) fn lr_share(&self, steps: u64, total_steps: u64) -> f32 {
-        let progress = (steps as f64 / total_steps.max(1) as f64).min(1.0) as f32;
-        1.0 + (self.lr_final_share - 1.0) * progress
-    }
-}
+use crate::{error::Error, rng::Rng};
 
 /// Generalised advantages of one trajectory: δ = r + γV′ − V, A = δ + γλA′.
 ///
@@ -127,7 +33,7 @@ pub(super) fn normalise(values: &mut [f32], places: &[usize]) {
 }
 
 /// Mean and standard deviation.
-fn moments<I: ExactSizeIterator<Item = f64>>(values: impl Fn() -> I) -> (f64, f64) {
+pub(super) fn moments<I: ExactSizeIterator<Item = f64>>(values: impl Fn() -> I) -> (f64, f64) {
     let n = values().len().max(1) as f64;
     let mean = values().sum::<f64>() / n;
     let square = values().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
@@ -225,62 +131,6 @@ pub(super) fn policy_loss(
     (-free.min(bound) - entropy_weight * entropy, entropy)
 }
 
-/// Half the squared error of a value; its gradient and the loss.
-pub(super) fn value_loss(value: f32, target: f32) -> (f32, f32) {
-    let error = value - target;
-    (error, 0.5 * error * error)
-}
-
-/// Running mean and standard deviation of the returns, so that critics learn numbers of the order of one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ValueScale {
-    mean: f64,
-    square: f64,
-    weight: f64,
-}
-
-impl ValueScale {
-    /// Takes the returns of a round into account, which stand at some places.
-    pub(super) fn follow(&mut self, returns: &[f32], places: &[usize], rate: f32) {
-        let (mean, deviation) = moments(|| places.iter().map(|&place| f64::from(returns[place])));
-        let rate = f64::from(rate);
-        self.mean += rate * (mean - self.mean);
-        self.square += rate * (deviation * deviation + mean * mean - self.square);
-        self.weight += rate * (1.0 - self.weight);
-    }
-
-    /// Mean and standard deviation; 0 and 1 before the first round.
-    pub(super) fn moments(&self) -> (f64, f64) {
-        if self.weight == 0.0 {
-            return (0.0, 1.0);
-        }
-        // Dividing by the weight takes the start at zero out of the averages.
-        let (mean, square) = (self.mean / self.weight, self.square / self.weight);
-        (mean, (square - mean * mean).max(1e-4).sqrt())
-    }
-
-    /// A return as the critic learns it.
-    pub(super) fn standardise(&self, value: f32) -> f32 {
-        let (mean, deviation) = self.moments();
-        ((f64::from(value) - mean) / deviation) as f32
-    }
-
-    /// What the critic says, as a return.
-    pub(super) fn restore(&self, value: f32) -> f32 {
-        let (mean, deviation) = self.moments();
-        (mean + deviation * f64::from(value)) as f32
-    }
-
-    /// PopArt: changes a last layer so that its outputs mean under `self` what they meant `before`.
-    pub(super) fn preserve(&self, before: &Self, weight: &mut [f32], bias: &mut [f32]) {
-        let ((old_mean, old_deviation), (mean, deviation)) = (before.moments(), self.moments());
-        let ratio = old_deviation / deviation;
-        weight.iter_mut().for_each(|w| *w = (f64::from(*w) * ratio) as f32);
-        let moved = |b: f32| (f64::from(b) * old_deviation + old_mean - mean) / deviation;
-        bias.iter_mut().for_each(|b| *b = moved(*b) as f32);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,30 +183,6 @@ mod tests {
     }
 
     #[test]
-    fn the_value_loss_has_the_gradient_of_its_finite_differences() {
-        let (gradient, loss) = value_loss(1.5, -0.5);
-        assert_eq!((gradient, loss), (2.0, 2.0));
-        let numeric = (value_loss(1.51, -0.5).1 - value_loss(1.49, -0.5).1) / 0.02;
-        assert!((numeric - gradient).abs() < 1e-4, "{numeric}");
-    }
-
-    #[test]
-    fn a_scale_is_unbiased_from_the_first_round_and_popart_preserves_values() {
-        let mut scale = ValueScale::default();
-        scale.follow(&[8.0, 99.0, 12.0], &[0, 2], 0.02);
-        let (mean, deviation) = scale.moments();
-        assert!((mean - 10.0).abs() < 1e-9 && (deviation - 2.0).abs() < 1e-9, "{mean} {deviation}");
-        let before = scale;
-        scale.follow(&[-30.0, 50.0, 7.0], &[0, 1, 2], 0.5);
-        let (mut weight, mut bias) = ([0.7], [-0.3]);
-        let value = |w: f32, b: f32, scale: &ValueScale| scale.restore(w * 1.3 + b);
-        let expected = value(weight[0], bias[0], &before);
-        scale.preserve(&before, &mut weight, &mut bias);
-        assert!((value(weight[0], bias[0], &scale) - expected).abs() < 1e-4);
-        assert!((scale.restore(scale.standardise(3.0)) - 3.0).abs() < 1e-5);
-    }
-
-    #[test]
     fn actions_are_drawn_as_often_as_they_should() {
         let mut rng = Streams::new(4).rng(Purpose::Problem, 0);
         let mut log_p = [0.0, 1.0, -1.0];
@@ -376,19 +202,5 @@ mod tests {
         log_softmax(&mut log_p);
         assert!((log_p[0].exp() + log_p[2].exp() - 1.0).abs() < 1e-6, "{log_p:?}");
         assert!((0..5000).all(|_| [0, 2].contains(&draw(&log_p, &mut rng))));
-    }
-
-    #[test]
-    fn options_that_cannot_work_are_refused_by_name() {
-        let refused = |change: fn(&mut PpoOptions)| {
-            let mut options = PpoOptions::default();
-            change(&mut options);
-            options.validate().unwrap_err().to_string()
-        };
-        assert!(refused(|o| o.gamma = 1.0).contains("`gamma`: 1"));
-        assert!(refused(|o| o.epochs = 0).contains("`epochs`: 0"));
-        assert!(refused(|o| o.hidden = vec![8, 0]).contains("`hidden`: [8, 0]"));
-        assert!(refused(|o| o.clip = f32::NAN).contains("`clip`: NaN"));
-        assert!(PpoOptions::default().validate().is_ok());
     }
 }

@@ -1,10 +1,10 @@
 //! Updates of MAPPO and MAPPO-Lagrangian agree with PyTorch: two rounds of two episodes, one of which
 //! truly ends.
 
-use super::{LagrangianOptions, Mappo, PpoOptions, rollout::Acted};
+use super::{LagrangianOptions, Mappo, PpoOptions, Pricing, rollout::Acted};
 use crate::{
     algorithm::{
-        Learner, Start, agent_row_width,
+        AgentFrames, Learner, Start, agent_row_width,
         reference::{Blocks, Weights, assert_moved, assert_near, part},
         write_agent_rows,
     },
@@ -77,8 +77,8 @@ impl Constants {
             minibatches: 1,
             max_grad_norm: self.max_grad_norm,
             value_rate: self.value_rate,
-            penalty: BTreeMap::new(),
             adam: AdamOptions { epsilon: self.epsilon, ..AdamOptions::default() },
+            ..PpoOptions::default()
         }
     }
 
@@ -108,9 +108,9 @@ fn set_weights(mappo: &mut Mappo, networks: &Networks) {
 /// The agents live through a round as the fixture tells.
 fn play(mappo: &mut Mappo, view: &Blocks, round: &Round) {
     let width = agent_row_width(view.spec(), true);
-    let mut seen = Vec::new();
+    let (mut seen, mut frames) = (Vec::new(), AgentFrames::default());
     let lengths: Vec<usize> = round.states.iter().map(Vec::len).collect();
-    (0..lengths.len()).for_each(|slot| mappo.rollout.begin(slot));
+    (0..lengths.len()).for_each(|slot| mappo.rollouts[0].begin(slot));
     for (slot, &length) in lengths.iter().enumerate() {
         let before = N_AGENTS * lengths[..slot].iter().sum::<usize>();
         for time in 0..length {
@@ -130,12 +130,19 @@ fn play(mappo: &mut Mappo, view: &Blocks, round: &Round) {
                 round.states[slot].get(time + 1).unwrap_or(&round.last_states[slot][0]);
             let action = &round.actions[slot][time][..];
             let step = Transition { slot, state, action, outcome: &outcome, next_state };
-            assert_eq!(write_agent_rows(view, state, true, &mut seen) * width, seen.len());
+            let n_rows = write_agent_rows(view, state, true, &mut seen, &mut frames);
+            assert_eq!(n_rows * width, seen.len());
             let log_probabilities: Vec<f32> = (0..N_AGENTS)
                 .map(|agent| round.log_probabilities[before + agent * length + time])
                 .collect();
-            let acted = Acted { seen: &seen, log_probabilities: &log_probabilities, allowed: None };
-            mappo.rollout.push(step, &outcome.agent_rewards, acted);
+            let acted = Acted {
+                seen: &seen,
+                frames: &[0; N_AGENTS],
+                actions: action,
+                log_probabilities: &log_probabilities,
+                allowed: None,
+            };
+            mappo.rollouts[0].push(step, &outcome.agent_rewards, acted);
         }
     }
 }
@@ -147,7 +154,8 @@ fn check(name: &str, constrained: bool) {
     let lagrangian = constrained.then(|| constants.lagrangian());
     let start =
         Start { teams: &[&view], n_environments: 2, total_steps: 1, streams: Streams::new(1) };
-    let mut mappo = Mappo::new(&constants.ppo(), lagrangian.as_ref(), start).unwrap();
+    let pricing = lagrangian.as_ref().map_or(Pricing::Free, Pricing::Limited);
+    let mut mappo = Mappo::new(&constants.ppo(), pricing, start).unwrap();
     set_weights(&mut mappo, &fixture.initial);
     assert_eq!(fixture.rounds.len(), 2);
     for round in &fixture.rounds {

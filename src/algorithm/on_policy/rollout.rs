@@ -1,8 +1,8 @@
 //! One round of episodes as on-policy learners remember it, from the first step to the last.
 
-use super::ppo::gae;
+use super::{PpoOptions, multiplier_input::write_multipliers, ppo::gae};
 use crate::{
-    algorithm::{agent_row_width, write_agent_rows},
+    algorithm::{AgentFrames, agent_row_width, write_wider_rows},
     environment::{Ending, Spec, View},
     episode::Transition,
 };
@@ -12,6 +12,10 @@ use crate::{
 pub(super) struct Acted<'a> {
     /// What each agent saw.
     pub(super) seen: &'a [f32],
+    /// The frame in which it saw that.
+    pub(super) frames: &'a [usize],
+    /// What each agent did, in its frame.
+    pub(super) actions: &'a [usize],
     /// How probable each agent's action was.
     pub(super) log_probabilities: &'a [f32],
     /// What each agent could have done, where not everybody could do everything.
@@ -26,13 +30,20 @@ pub(super) struct Rollout {
     n_actions: usize,
     identity: bool,
     agent_width: usize,
+    state_width: usize,
     horizon: usize,
-    /// Width of a critic's row: what the agent sees, then the global state.
+    /// Multipliers that the agents see, and those of each environment.
+    n_multipliers: usize,
+    multipliers: Vec<f32>,
+    /// Width of a critic's row: what the agent sees, then the global state where it is shown.
     pub(super) width: usize,
     /// One critic row per step; its first part is the actor's.
     pub(super) rows: Vec<f32>,
     /// The critic rows after the last steps, one per trajectory.
     pub(super) last_rows: Vec<f32>,
+    /// The frame in which each row was seen.
+    frames: Vec<usize>,
+    last_frames: AgentFrames,
     /// What was done.
     pub(super) actions: Vec<usize>,
     /// Its log-probability.
@@ -50,21 +61,32 @@ pub(super) struct Rollout {
 }
 
 impl Rollout {
-    /// Memory for one episode in each of so many environments.
-    pub(super) fn new(spec: &Spec, identity: bool, n_environments: usize) -> Self {
-        let agent_width = agent_row_width(spec, identity);
+    /// Memory for one episode in each of so many environments, whose agents see so many multipliers.
+    pub(super) fn new(
+        spec: &Spec,
+        options: &PpoOptions,
+        n_multipliers: usize,
+        n_environments: usize,
+    ) -> Self {
+        let agent_width = agent_row_width(spec, options.identity) + n_multipliers;
         let n_trajectories = n_environments * spec.n_agents();
-        let (n, width) = (n_trajectories * spec.horizon, agent_width + spec.state_width);
+        let shown = if options.global_state { spec.state_width } else { 0 };
+        let (n, width) = (n_trajectories * spec.horizon, agent_width + shown);
         Self {
             n_agents: spec.n_agents(),
             n_constraints: spec.n_constraints(),
             n_actions: spec.n_actions(),
-            identity,
+            identity: options.identity,
             agent_width,
+            state_width: spec.state_width,
             horizon: spec.horizon,
+            n_multipliers,
+            multipliers: vec![0.0; n_environments * n_multipliers],
             width,
             rows: vec![0.0; n * width],
             last_rows: vec![0.0; n_trajectories * width],
+            frames: vec![0; n],
+            last_frames: AgentFrames::default(),
             actions: vec![0; n],
             log_probabilities: vec![0.0; n],
             rewards: vec![0.0; n],
@@ -75,6 +97,22 @@ impl Rollout {
             endings: vec![Ending::Running; n_environments],
             n_running: 0,
         }
+    }
+
+    /// The multipliers of an environment, to change.
+    pub(super) fn multipliers_mut(&mut self, slot: usize) -> &mut [f32] {
+        &mut self.multipliers[slot * self.n_multipliers..][..self.n_multipliers]
+    }
+
+    /// The multipliers of all environments.
+    pub(super) fn multipliers(&self) -> &[f32] {
+        &self.multipliers
+    }
+
+    /// The multipliers at which a place was played.
+    pub(super) fn multipliers_at(&self, place: usize) -> &[f32] {
+        let slot = place / self.horizon / self.n_agents;
+        &self.multipliers[slot * self.n_multipliers..][..self.n_multipliers]
     }
 
     /// An episode begins.
@@ -92,18 +130,19 @@ impl Rollout {
         rewards: &[f32],
         acted: Acted<'_>,
     ) -> bool {
-        let Transition { slot, state: before, action, outcome, next_state } = transition;
-        let (time, state_width) = (self.lengths[slot], before.len());
+        let Transition { slot, state: before, outcome, next_state, .. } = transition;
+        let (time, state_width) = (self.lengths[slot], self.state_width);
         assert!(time < self.horizon, "an episode of more than {} steps", self.horizon);
-        for agent in 0..self.n_agents {
+        for (agent, &reward) in rewards.iter().enumerate() {
             let place = (slot * self.n_agents + agent) * self.horizon + time;
             let row = &mut self.rows[place * self.width..][..self.width];
             let (seen, state) = row.split_at_mut(self.agent_width);
             seen.copy_from_slice(&acted.seen[agent * self.agent_width..][..self.agent_width]);
-            state.copy_from_slice(before);
-            self.actions[place] = action[agent];
+            state.copy_from_slice(&before[..state.len()]);
+            self.frames[place] = acted.frames[agent];
+            self.actions[place] = acted.actions[agent];
             self.log_probabilities[place] = acted.log_probabilities[agent];
-            self.rewards[place] = rewards[agent];
+            self.rewards[place] = reward;
             let paid = &outcome.agent_costs[agent * self.n_constraints..][..self.n_constraints];
             self.costs.iter_mut().zip(paid).for_each(|(costs, cost)| costs[place] = *cost);
             self.remember_allowed(place, agent, acted.allowed);
@@ -138,18 +177,44 @@ impl Rollout {
 
     /// Looks at the states after the last steps and lists the places that hold a step.
     pub(super) fn close(&mut self, view: &dyn View, seen: &mut Vec<f32>, places: &mut Vec<usize>) {
-        write_agent_rows(view, &self.last_states, self.identity, seen);
-        let state_width = self.width - self.agent_width;
+        let wider = (self.identity, self.n_multipliers);
+        write_wider_rows(view, &self.last_states, wider, seen, &mut self.last_frames);
+        if self.n_multipliers > 0 {
+            let rows = seen.chunks_exact_mut(self.n_agents * self.agent_width);
+            for (rows, multipliers) in rows.zip(self.multipliers.chunks_exact(self.n_multipliers)) {
+                write_multipliers(multipliers, self.agent_width, rows);
+            }
+        }
         let rows = self.last_rows.chunks_exact_mut(self.width);
         for (index, (row, seen)) in rows.zip(seen.chunks_exact(self.agent_width)).enumerate() {
             row[..self.agent_width].copy_from_slice(seen);
-            let state = &self.last_states[index / self.n_agents * state_width..][..state_width];
-            row[self.agent_width..].copy_from_slice(state);
+            let state = &self.last_states[index / self.n_agents * self.state_width..];
+            let shown = &mut row[self.agent_width..];
+            shown.copy_from_slice(&state[..shown.len()]);
         }
         places.clear();
         let lengths = self.lengths.iter().flat_map(|n| std::iter::repeat_n(*n, self.n_agents));
         for (trajectory, length) in lengths.enumerate() {
             places.extend((0..length).map(|time| trajectory * self.horizon + time));
+        }
+        self.turn_states(view, places);
+    }
+
+    /// Shows critics the global state in the frame of the agent that they value.
+    fn turn_states(&mut self, view: &dyn View, places: &[usize]) {
+        let (width, seen) = (self.width, self.agent_width);
+        if width == seen {
+            return;
+        }
+        for &place in places.iter().filter(|&&place| self.frames[place] != 0) {
+            view.transform_state(
+                self.frames[place],
+                &mut self.rows[place * width + seen..][..width - seen],
+            );
+        }
+        let rows = self.last_rows.chunks_exact_mut(width);
+        for (row, &frame) in rows.zip(&self.last_frames.symmetries).filter(|row| *row.1 != 0) {
+            view.transform_state(frame, &mut row[seen..]);
         }
     }
 
@@ -207,7 +272,8 @@ mod tests {
     #[test]
     fn a_round_is_remembered_by_trajectory_and_a_true_end_is_worth_nothing() {
         let mut game = MatrixGame::worked_example().unwrap();
-        let mut rollout = Rollout::new(game.view().spec(), false, 2);
+        let options = PpoOptions { identity: false, ..PpoOptions::default() };
+        let mut rollout = Rollout::new(game.view().spec(), &options, 0, 2);
         let mut outcome = Outcome::default();
         (0..2).for_each(|slot| rollout.begin(slot));
         for (slot, action) in [[0, 0], [1, 1]].iter().enumerate() {
@@ -218,7 +284,8 @@ mod tests {
             let step = Transition { slot, state, action, outcome: &outcome, next_state };
             let seen = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
             let allowed = (slot == 1).then_some(&[false, true, true, true][..]);
-            let acted = Acted { seen: &seen, log_probabilities: &[-0.5, -0.7], allowed };
+            let (frames, log_probabilities) = (&[0; 2], &[-0.5, -0.7]);
+            let acted = Acted { seen: &seen, frames, actions: action, log_probabilities, allowed };
             assert_eq!(rollout.push(step, &outcome.agent_rewards, acted), slot == 1);
         }
         assert_eq!(rollout.allowed(0), Some(&[true; 2][..]), "before anything was forbidden");

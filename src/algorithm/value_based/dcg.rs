@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     algorithm::{
-        action_masks::ActionMasks, agent_row_width, memory, state_tables::StateTables,
+        AgentFrames, action_masks::ActionMasks, agent_row_width, memory, state_tables::StateTables,
         write_agent_rows,
     },
     coordination::{Coordinator, Solver, SolverOptions},
@@ -113,6 +113,10 @@ impl ValueBased for DcgAlgorithm {
     fn learning(options: &DcgOptions) -> (&QLearningOptions, Linear) {
         (&options.learning, options.exploration)
     }
+
+    fn fits_any_team(options: &DcgOptions) -> bool {
+        !options.network.identity
+    }
 }
 
 struct Dcg {
@@ -125,11 +129,14 @@ struct Dcg {
     coordinator: Box<dyn Coordinator>,
     problem: StateTables,
     masks: ActionMasks,
+    frames: AgentFrames,
+    /// The best joint action, each agent's in its frame.
     joint: JointAction,
     /// Encoder rows of both members of every pair of every state, and where each state's begin.
     pairs: Vec<[usize; 2]>,
     starts: Vec<usize>,
     next_actions: Vec<usize>,
+    taken: Vec<usize>,
     values: Vec<f32>,
     next_values: Vec<f32>,
     d_payoffs: Vec<f32>,
@@ -149,6 +156,7 @@ impl Dcg {
             coordinator: options.coordination.build(),
             problem: StateTables::new(spec),
             masks: ActionMasks::default(),
+            frames: AgentFrames::default(),
             options: options.clone(),
             spec: spec.clone(),
             layout,
@@ -159,6 +167,7 @@ impl Dcg {
             pairs: Vec::new(),
             starts: Vec::new(),
             next_actions: Vec::new(),
+            taken: Vec::new(),
             values: Vec::new(),
             next_values: Vec::new(),
             d_payoffs: Vec::new(),
@@ -167,9 +176,9 @@ impl Dcg {
 
     /// Fills the utilities and what the payoffs of all pairs are made of.
     fn forward(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
-        let Self { encoder, utility, payoff, pairs, starts, .. } = self;
+        let Self { encoder, utility, payoff, pairs, starts, frames, .. } = self;
         let graph = &mut self.problem.graph;
-        write_agent_rows(view, states, self.options.network.identity, &mut encoder.input);
+        write_agent_rows(view, states, self.options.network.identity, &mut encoder.input, frames);
         encoder.forward(parameters);
         utility.input.clone_from(&encoder.output);
         utility.forward(parameters);
@@ -247,9 +256,13 @@ impl JointValue for Dcg {
         self.forward(parameters, batch.view, batch.states);
         self.payoff.evaluate_all(parameters);
         self.masks.read(batch.view, batch.states);
+        self.masks.name(&self.frames);
+        let n_agents = self.spec.n_agents();
         for (state, action) in actions.iter_mut().enumerate() {
             self.coordinate(batch.view, batch.states, state);
-            action.clone_from(&self.joint);
+            action.clear();
+            let rows = (state * n_agents..).zip(&self.joint);
+            action.extend(rows.map(|(row, &named)| self.frames.world(row, named)));
         }
     }
 
@@ -263,6 +276,7 @@ impl JointValue for Dcg {
         self.forward(networks.online, view, &batch.next_states);
         self.payoff.evaluate_all(networks.online);
         self.masks.read(view, &batch.next_states);
+        self.masks.name(&self.frames);
         let mut next_actions = std::mem::take(&mut self.next_actions);
         next_actions.clear();
         for state in 0..batch.len() {
@@ -275,20 +289,23 @@ impl JointValue for Dcg {
         next_values.clear();
         next_values.extend((0..batch.len()).map(|state| self.value(state, &next_actions)));
         self.forward(networks.online, view, &batch.states);
-        self.payoff.evaluate_taken(networks.online, &batch.actions);
+        let mut taken = std::mem::take(&mut self.taken);
+        self.frames.name(&batch.actions, &mut taken);
+        self.payoff.evaluate_taken(networks.online, &taken);
         let mut d_values = std::mem::take(&mut self.values);
         d_values.clear();
         let share = 1.0 / batch.len() as f32;
         let mut sum = 0.0;
         for (state, &next_value) in next_values.iter().enumerate() {
             let (reward, discount) = (batch.team_reward(state), batch.discounts[state]);
-            let value = self.value(state, &batch.actions);
+            let value = self.value(state, &taken);
             let (loss, error) = squared(value, reward, discount, next_value);
             sum += share * loss;
             d_values.push(share * error);
         }
-        self.backward(networks.online, &batch.actions, &d_values, gradient);
+        self.backward(networks.online, &taken, &d_values, gradient);
         (self.next_actions, self.next_values, self.values) = (next_actions, next_values, d_values);
+        self.taken = taken;
         sum
     }
 

@@ -57,6 +57,10 @@ impl ValueBased for IqlAlgorithm {
     fn learning(options: &IqlOptions) -> (&QLearningOptions, Linear) {
         (&options.learning, options.exploration)
     }
+
+    fn fits_any_team(options: &IqlOptions) -> bool {
+        !options.network.identity
+    }
 }
 
 #[derive(Clone)]
@@ -100,7 +104,7 @@ impl JointValue for Iql {
             sum += share * loss;
             *d = share * error;
         }
-        self.agents.backward(networks.online, batch, gradient);
+        self.agents.backward(networks.online, gradient);
         sum
     }
 

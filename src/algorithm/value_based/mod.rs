@@ -5,6 +5,7 @@ mod agent_network;
 #[cfg(test)]
 mod checks;
 pub mod dcg;
+mod hypernetworks;
 pub mod iql;
 mod joint_batch;
 mod model;
@@ -15,6 +16,7 @@ pub mod qmix;
 mod reference;
 mod reward_scale;
 mod row_network;
+mod team;
 pub mod vdn;
 
 pub use agent_network::{AgentNetwork, AgentNetworkOptions};
@@ -23,11 +25,7 @@ pub use model::QModel;
 pub use options::QLearningOptions;
 
 use super::{
-    Algorithm, Learner, Need, Start, TrainedModel,
-    action_masks::ActionMasks,
-    cg_cmarl::polyak,
-    counters::{due, load_counters, load_rng},
-    memory,
+    Algorithm, Learner, Need, Start, TrainedModel, different_rows, memory,
     on_policy::clip_gradient,
     penalty::{Penalties, trade_off_label},
     weights::{load_weights, save_weights},
@@ -38,14 +36,13 @@ use crate::{
     episode::{Controller, Summary, Transition},
     error::{Error, Result},
     graph::JointAction,
-    nn::{Adam, Gradient, Layout},
-    replay::Replay,
+    nn::{Adam, Follower, Gradient, Layout},
     rng::{Purpose, Rng},
     schedule::Linear,
 };
 use options::{usual_exploration, usual_recipe};
-use reward_scale::RewardScale;
 use serde::Serialize;
+use team::Team;
 use toml::Table;
 
 /// The parameters of one update.
@@ -90,6 +87,10 @@ pub trait ValueBased: Send + Sync + 'static {
     fn value(options: &Self::Options, spec: &Spec) -> Result<Box<dyn JointValue>>;
     /// How it learns and explores.
     fn learning(options: &Self::Options) -> (&QLearningOptions, Linear);
+    /// Whether its networks fit teams of every size.
+    fn fits_any_team(_options: &Self::Options) -> bool {
+        false
+    }
 }
 
 impl<V: ValueBased> Algorithm for V {
@@ -120,8 +121,9 @@ impl<V: ValueBased> Algorithm for V {
 
     fn learner(&self, options: &V::Options, start: Start<'_>) -> Result<Box<dyn Learner>> {
         let (learning, exploration) = V::learning(options);
-        let value = V::value(options, start.view().spec())?;
-        Ok(Box::new(QLearner::new(value, learning, exploration, start)?))
+        let values = start.teams.iter().map(|view| V::value(options, view.spec()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(QLearner::new(values, learning, exploration, start)?))
     }
 
     fn model(
@@ -134,6 +136,10 @@ impl<V: ValueBased> Algorithm for V {
         let label = trade_off_label(&V::learning(options).0.penalty, view.spec());
         Ok(Box::new(QModel::load(value, label, weights)?))
     }
+
+    fn fits_any_team(&self, options: &V::Options) -> bool {
+        V::fits_any_team(options)
+    }
 }
 
 /// Half the squared error of one value, and the error itself.
@@ -142,35 +148,29 @@ pub(super) fn squared(value: f32, reward: f32, discount: f32, next_value: f32) -
     (0.5 * error * error, error)
 }
 
-/// The learner of one such algorithm.
+/// The learner of one such algorithm: one set of parameters for all its teams.
 pub struct QLearner {
-    value: Box<dyn JointValue>,
     learning: QLearningOptions,
     exploration: Linear,
-    masks: ActionMasks,
     total_steps: u64,
     online: Vec<f32>,
     target: Vec<f32>,
     averaged: Vec<f32>,
     gradient: Gradient,
     adam: Adam,
-    replay: Replay,
-    replay_rng: Rng,
-    reward_scale: RewardScale,
     penalties: Penalties,
-    /// Whether a reward's distance from zero has a meaning: how long an episode lasts depends on it.
-    keeps_mean: bool,
-    batch: JointBatch,
-    steps: u64,
-    updates: u64,
+    /// The teams that learn together, the training's own last.
+    teams: Vec<Team>,
+    /// Which of them plays now.
+    team: usize,
     loss: f32,
     failure: Option<Error>,
 }
 
 impl QLearner {
-    /// A fresh learner.
+    /// A fresh learner, with a value for each team.
     pub fn new(
-        value: Box<dyn JointValue>,
+        values: Vec<Box<dyn JointValue>>,
         learning: &QLearningOptions,
         exploration: Linear,
         start: Start<'_>,
@@ -178,95 +178,109 @@ impl QLearner {
         learning.check()?;
         exploration.check("exploration", 1.0)?;
         let Start { total_steps, streams, .. } = start;
-        let view = start.view();
-        let spec = view.spec();
-        let online = value.layout().initialise(&mut streams.rng(Purpose::Initialisation, 0));
+        let layout = values[0].layout();
+        if values.iter().any(|value| value.layout() != layout) {
+            return Err(different_rows(start));
+        }
+        let online = layout.initialise(&mut streams.rng(Purpose::Initialisation, 0));
+        let team = |(number, value)| Team::new(value, learning, start, number);
         Ok(Self {
             learning: learning.clone(),
             exploration,
-            masks: ActionMasks::default(),
             total_steps,
             target: online.clone(),
             averaged: online.clone(),
             gradient: Gradient::dense(vec![0.0; online.len()]),
             adam: Adam::new(learning.adam, online.len()),
-            replay: JointBatch::memory(spec, learning.buffer_size),
-            replay_rng: streams.rng(Purpose::Replay, 0),
-            reward_scale: RewardScale::default(),
-            penalties: Penalties::new(&learning.penalty, spec)?,
-            keeps_mean: spec.terminates,
-            batch: JointBatch::default(),
-            steps: 0,
-            updates: 0,
+            penalties: Penalties::new(&learning.penalty, start.view().spec())?,
+            teams: values.into_iter().enumerate().map(team).collect(),
+            team: start.teams.len() - 1,
             loss: 0.0,
             failure: None,
             online,
-            value,
         })
     }
 
-    /// Updates that are due after some steps.
-    fn due(&self, steps: u64) -> u64 {
-        due(steps, self.learning.learning_starts, self.learning.steps_per_update)
+    /// Steps of all teams.
+    fn steps(&self) -> u64 {
+        self.teams.iter().map(|team| team.steps).sum()
+    }
+
+    /// Updates from the memories of all teams.
+    fn updates(&self) -> u64 {
+        self.teams.iter().map(|team| team.updates).sum()
+    }
+
+    fn layout(&self) -> &Layout {
+        self.teams[0].value.layout()
     }
 
     fn learn(&mut self, view: &dyn View) {
-        let QLearningOptions { gamma, batch_size, .. } = self.learning;
-        let n_symmetries = if self.learning.symmetries { view.n_symmetries().max(1) } else { 1 };
-        let draw = (batch_size, n_symmetries, gamma);
-        self.batch.draw(&self.replay, view, &mut self.replay_rng, draw);
+        self.teams[self.team].draw(&self.learning, view);
         self.descend(view);
     }
 
     /// One step against the loss of the batch, and the other networks after it.
     fn descend(&mut self, view: &dyn View) {
         let QLearningOptions { lr, lr_final_share, .. } = self.learning;
+        let step = self.steps();
+        let team = &mut self.teams[self.team];
         if self.learning.standardise_rewards {
-            self.reward_scale.standardise(&mut self.batch.rewards, self.keeps_mean);
+            team.standardise();
         }
         self.gradient.clear();
         let networks = Networks { online: &self.online, target: &self.target };
-        let loss = self.value.learn(networks, view, &self.batch, self.gradient.values_mut());
+        let loss = team.value.learn(networks, view, &team.batch, self.gradient.values_mut());
         if !loss.is_finite() {
-            let step = self.steps;
             self.failure = Some(Error::Diverged { step, what: "loss".into(), value: loss });
             return;
         }
         self.loss += 0.01 * (loss - self.loss);
-        let progress = (self.steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
+        let progress = (step as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
         let lr = lr * (1.0 + (lr_final_share - 1.0) * progress);
         clip_gradient(self.gradient.values_mut(), self.learning.max_grad_norm);
-        self.adam.step(lr, &self.gradient, &mut self.online);
-        self.updates += 1;
+        team.updates += 1;
         // A fixed rate would remember the first weights for long.
-        let rate = self.learning.average_rate.max(1.0 / (self.updates + 1) as f32);
-        polyak(&mut self.averaged, &self.online, rate);
-        polyak(&mut self.target, &self.online, self.learning.polyak_tau);
+        let rate = self.learning.average_rate.max(1.0 / (self.updates() + 1) as f32);
+        let target = if self.updates().is_multiple_of(self.learning.target_interval) {
+            Follower { numbers: &mut self.target, rate: self.learning.polyak_tau }
+        } else {
+            Follower::nobody()
+        };
+        let followers = [Follower { numbers: &mut self.averaged, rate }, target];
+        self.adam.step_followed(lr, &[&self.gradient], &mut self.online, followers);
     }
 }
 
 impl Controller for QLearner {
     fn act(&mut self, batch: Batch<'_>, rngs: &mut [Rng], actions: &mut [JointAction]) {
-        self.value.act(&self.online, batch, actions);
-        self.masks.read(batch.view, batch.states);
-        self.masks.explore(self.exploration.at(self.steps), rngs, actions);
+        let share = self.exploration.at(self.steps());
+        let Team { value, masks, .. } = &mut self.teams[self.team];
+        value.act(&self.online, batch, actions);
+        masks.read(batch.view, batch.states);
+        masks.explore(share, rngs, actions);
     }
 
     fn observe(&mut self, transition: Transition<'_>) {
-        self.steps += 1;
+        let team = &mut self.teams[self.team];
+        team.steps += 1;
         let rewards = self.penalties.rewards(transition.outcome);
-        self.reward_scale.follow(rewards);
-        JointBatch::remember(&mut self.replay, transition, rewards);
+        team.reward_scale.follow(rewards);
+        JointBatch::remember(&mut team.replay, transition, rewards);
     }
 
     fn update(&mut self, view: &dyn View) {
-        while self.updates < self.due(self.steps) && self.failure.is_none() {
+        while self.teams[self.team].is_due(&self.learning) && self.failure.is_none() {
             self.learn(view);
         }
     }
 }
 
 impl Learner for QLearner {
+    fn turn_to(&mut self, team: usize) {
+        self.team = team;
+    }
+
     fn end_episode(&mut self, _slot: usize, _summary: &Summary) {}
 
     fn failure(&mut self) -> Option<Error> {
@@ -276,59 +290,44 @@ impl Learner for QLearner {
     fn report(&self) -> Vec<(String, f32)> {
         vec![
             ("loss".into(), self.loss),
-            ("epsilon".into(), self.exploration.at(self.steps)),
-            ("updates".into(), self.updates as f32),
+            ("epsilon".into(), self.exploration.at(self.steps())),
+            ("updates".into(), self.updates() as f32),
         ]
     }
 
     fn save_model<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
-        save_weights(self.value.layout(), "averaged", &self.averaged, checkpoint);
+        save_weights(self.layout(), "averaged", &self.averaged, checkpoint);
     }
 
     fn load_model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        load_weights(self.value.layout(), "averaged", checkpoint, &mut self.averaged)?;
+        let layout = self.teams[0].value.layout();
+        load_weights(layout, "averaged", checkpoint, &mut self.averaged)?;
         self.online.copy_from_slice(&self.averaged);
         self.target.copy_from_slice(&self.averaged);
         Ok(())
     }
 
     fn save<'a>(&'a self, checkpoint: &mut Checkpoint<'a>) {
-        let layout = self.value.layout();
+        let layout = self.layout();
         save_weights(layout, "online", &self.online, checkpoint);
         save_weights(layout, "target", &self.target, checkpoint);
         save_weights(layout, "averaged", &self.averaged, checkpoint);
         save_weights(layout, "adam.mean", &self.adam.mean, checkpoint);
         save_weights(layout, "adam.root", &self.adam.root, checkpoint);
-        self.replay.save("", checkpoint);
         checkpoint.push("loss", &[1], std::slice::from_ref(&self.loss));
-        checkpoint.set("replay_rng", self.replay_rng.position());
-        checkpoint.set("reward_scale", self.reward_scale);
         checkpoint.set("adam_steps", self.adam.steps);
-        checkpoint.set("learner_steps", self.steps);
-        checkpoint.set("updates", self.updates);
+        self.teams.iter().for_each(|team| team.save(checkpoint));
     }
 
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let layout = self.value.layout();
+        let layout = self.teams[0].value.layout();
         load_weights(layout, "online", checkpoint, &mut self.online)?;
         load_weights(layout, "target", checkpoint, &mut self.target)?;
         load_weights(layout, "averaged", checkpoint, &mut self.averaged)?;
         load_weights(layout, "adam.mean", checkpoint, &mut self.adam.mean)?;
         load_weights(layout, "adam.root", checkpoint, &mut self.adam.root)?;
-        self.replay.load("", checkpoint)?;
         self.loss = checkpoint.get_shaped("loss", &[1])?[0];
-        load_rng(checkpoint, "replay_rng", &mut self.replay_rng)?;
-        self.reward_scale = checkpoint.entry("reward_scale")?;
-        if !self.reward_scale.is_sound() {
-            return Err(checkpoint.mismatch("holds an impossible `reward_scale`"));
-        }
         self.adam.steps = checkpoint.count("adam_steps")?;
-        (self.steps, self.updates) =
-            load_counters(checkpoint, "", |steps| self.due(steps)..=self.due(steps))?;
-        if !self.replay.is_after(self.steps) {
-            let text = format!("does not remember what {} steps leave", self.steps);
-            return Err(checkpoint.mismatch(&text));
-        }
-        Ok(())
+        self.teams.iter_mut().try_for_each(|team| team.load(&self.learning, checkpoint))
     }
 }

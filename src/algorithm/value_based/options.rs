@@ -27,8 +27,10 @@ pub struct QLearningOptions {
     pub learning_starts: u64,
     /// Environment steps per update.
     pub steps_per_update: f64,
-    /// Share of the online network that enters the target network at each update.
+    /// Share of the online network that enters the target network at each target update.
     pub polyak_tau: f32,
+    /// Updates between target updates.
+    pub target_interval: u64,
     /// Whether rewards are brought to standard deviation 1, and to mean 0 where no episode truly ends.
     pub standardise_rewards: bool,
     /// Longer gradients are clipped to this length.
@@ -54,6 +56,7 @@ impl Default for QLearningOptions {
             learning_starts: 1000,
             steps_per_update: 4.0,
             polyak_tau: 0.01,
+            target_interval: 1,
             standardise_rewards: true,
             max_grad_norm: 10.0,
             symmetries: true,
@@ -75,6 +78,7 @@ impl QLearningOptions {
         count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;
         within("steps_per_update", self.steps_per_update, 0.01..=1e9)?;
         positive("polyak_tau", self.polyak_tau, 1.0)?;
+        count("target_interval", self.target_interval, 1..=u64::MAX)?;
         positive("average_rate", self.average_rate, 1.0)?;
         positive("max_grad_norm", self.max_grad_norm, 1e30)?;
         self.adam.check()

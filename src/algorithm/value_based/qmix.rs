@@ -6,6 +6,7 @@
 use super::{
     JointValue, Networks, QLearningOptions, ValueBased,
     agent_network::{AgentNetwork, AgentNetworkOptions},
+    hypernetworks::Hypernetworks,
     joint_batch::JointBatch,
     squared, usual_exploration,
 };
@@ -14,7 +15,7 @@ use crate::{
     environment::{Batch, Spec, View},
     error::{Error, Result},
     graph::JointAction,
-    nn::{Layout, Mlp, MlpWorkspace},
+    nn::Layout,
     schedule::Linear,
 };
 use serde::{Deserialize, Serialize};
@@ -25,13 +26,15 @@ use serde::{Deserialize, Serialize};
 pub struct MixerOptions {
     /// Units between the agents' values and the team's.
     pub units: usize,
-    /// Width of the hypernetwork's hidden layer.
+    /// Width of the hypernetworks' hidden layers.
     pub hypernetwork: usize,
+    /// Whether W₁, b₁, w₂ and v come from networks of their own, as published, rather than from one.
+    pub separate: bool,
 }
 
 impl Default for MixerOptions {
     fn default() -> Self {
-        Self { units: 32, hypernetwork: 64 }
+        Self { units: 32, hypernetwork: 64, separate: false }
     }
 }
 
@@ -68,10 +71,18 @@ impl ValueBased for QmixAlgorithm {
     const NAME: &'static str = "qmix";
 
     fn sizes(options: &QmixOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
-        let MixerOptions { units, hypernetwork } = options.mixer;
-        let outputs = (spec.n_agents() as f64 + 2.0) * units as f64 + 1.0;
-        let widths = memory::widths(spec.state_width as f64, &[hypernetwork], outputs);
-        let mixer = ("units", memory::parameters(&widths), memory::row(&widths));
+        let MixerOptions { units, hypernetwork, separate } = options.mixer;
+        // In floating point, since nobody has checked these numbers yet.
+        let (units, n) = (units as f64, spec.n_agents() as f64);
+        let sized = |outputs| memory::widths(spec.state_width as f64, &[hypernetwork], outputs);
+        let parts = if separate {
+            vec![n * units, 2.0 * units, 1.0]
+        } else {
+            vec![(n + 2.0) * units + 1.0]
+        };
+        let widths: Vec<_> = parts.into_iter().map(sized).collect();
+        let parameters = widths.iter().map(|widths| memory::parameters(widths)).sum();
+        let mixer = ("units", parameters, widths.iter().map(|widths| memory::row(widths)).sum());
         vec![options.network.sizes(spec), mixer]
     }
 
@@ -139,7 +150,7 @@ impl JointValue for Qmix {
         }
         let AgentNetwork { values, d_values: d_agents, .. } = agents;
         mixer.backward(networks.online, gradient, &batch.states, (values, d_agents), d_values);
-        agents.backward(networks.online, batch, gradient);
+        agents.backward(networks.online, gradient);
         sum
     }
 
@@ -151,56 +162,64 @@ impl JointValue for Qmix {
 /// The monotonic mixer and its hypernetwork.
 #[derive(Clone)]
 struct Mixer {
-    hypernetwork: Mlp,
+    hypernetworks: Hypernetworks,
     n_agents: usize,
     units: usize,
-    workspace: MlpWorkspace,
     /// For each state: W₁ agent by agent, then b₁, w₂ and v.
     weights: Vec<f32>,
     d_weights: Vec<f32>,
+    /// For each state and unit: what goes into it, and what comes out.
+    before: Vec<f32>,
+    after: Vec<f32>,
 }
 
 impl Mixer {
     fn new(options: &MixerOptions, spec: &Spec, layout: &mut Layout) -> Self {
-        let n_weights = (spec.n_agents() + 2) * options.units + 1;
-        let widths = [spec.state_width, options.hypernetwork.max(1), n_weights];
+        let inputs = (spec.state_width, options.hypernetwork.max(1));
+        let sizes = (spec.n_agents(), options.units);
         Self {
-            hypernetwork: Mlp::new(layout, "mixer", &widths, false),
+            hypernetworks: Hypernetworks::new(layout, inputs, sizes, options.separate),
             n_agents: spec.n_agents(),
             units: options.units,
-            workspace: MlpWorkspace::default(),
             weights: Vec::new(),
             d_weights: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
         }
     }
 
     /// Writes the team's value in each state from its agents' values.
     fn mix(&mut self, parameters: &[f32], states: &[f32], agents: &[f32], team: &mut Vec<f32>) {
         let n_states = agents.len() / self.n_agents;
-        let Self { hypernetwork, workspace, weights, .. } = self;
-        hypernetwork.forward(parameters, states, n_states, workspace).write_rows(weights);
+        let Self { hypernetworks, weights, units, before, after, .. } = self;
+        hypernetworks.forward(parameters, states, n_states, weights);
+        before.resize(n_states * *units, 0.0);
+        after.resize(n_states * *units, 0.0);
+        let (mut before, mut after) = (std::mem::take(before), std::mem::take(after));
         team.clear();
-        for (state, agents) in agents.chunks_exact(self.n_agents).enumerate() {
-            team.push(self.team_value(state, agents));
+        let cells = before.chunks_exact_mut(self.units).zip(after.chunks_exact_mut(self.units));
+        let rows = agents.chunks_exact(self.n_agents).zip(cells);
+        for (state, (agents, (before, after))) in rows.enumerate() {
+            let parts = self.parts(state);
+            parts.write_before(agents, before);
+            after.iter_mut().zip(&*before).for_each(|(after, &before)| *after = elu(before));
+            let sum: f32 = parts.second.iter().zip(&*after).map(|(w, unit)| w.abs() * unit).sum();
+            team.push(parts.value + sum);
         }
+        (self.before, self.after) = (before, after);
     }
 
     /// The weights of one state.
     fn parts(&self, state: usize) -> Parts<'_> {
-        let n_weights = self.hypernetwork.n_outputs();
+        let n_weights = Hypernetworks::n_weights(self.n_agents, self.units);
         let (first, rest) =
             self.weights[state * n_weights..][..n_weights].split_at(self.n_agents * self.units);
         let (bias, second) = rest.split_at(self.units);
         Parts { first, bias, second: &second[..self.units], value: second[self.units] }
     }
 
-    fn team_value(&self, state: usize, agents: &[f32]) -> f32 {
-        let parts = self.parts(state);
-        let unit = |unit: usize| parts.second[unit].abs() * elu(parts.before(unit, agents));
-        parts.value + (0..self.units).map(unit).sum::<f32>()
-    }
-
-    /// Adds the hypernetwork's gradient and writes that of the agents' values, given the team's.
+    /// Adds the hypernetwork's gradient and writes that of the agents' values, given the team's, after
+    /// [`Self::mix`] of the same states.
     fn backward(
         &mut self,
         parameters: &[f32],
@@ -209,32 +228,35 @@ impl Mixer {
         (agents, d_agents): (&[f32], &mut [f32]),
         d_team: &[f32],
     ) {
-        let (units, n_weights) = (self.units, self.hypernetwork.n_outputs());
+        let (units, n_weights) = (self.units, Hypernetworks::n_weights(self.n_agents, self.units));
         let mut d_weights = std::mem::take(&mut self.d_weights);
         d_weights.resize(d_team.len() * n_weights, 0.0);
-        d_agents.fill(0.0);
         let rows = agents.chunks_exact(self.n_agents).zip(d_agents.chunks_exact_mut(self.n_agents));
         let rows = rows.zip(d_weights.chunks_exact_mut(n_weights));
         for (state, ((agents, d_agents), d_weights)) in rows.enumerate() {
             let parts = self.parts(state);
             let (d_first, rest) = d_weights.split_at_mut(self.n_agents * units);
+            let (d_before, rest) = rest.split_at_mut(units);
             let d = d_team[state];
-            for unit in 0..units {
-                let before = parts.before(unit, agents);
-                let d_before = d * parts.second[unit].abs() * elu_slope(before);
-                rest[unit] = d_before;
-                rest[units + unit] = d * elu(before) * parts.second[unit].signum();
-                for agent in 0..self.n_agents {
-                    let weight = parts.first[agent * units + unit];
-                    d_first[agent * units + unit] = d_before * agents[agent] * weight.signum();
-                    d_agents[agent] += d_before * weight.abs();
-                }
+            let [before, after] = [&self.before, &self.after].map(|all| &all[state * units..]);
+            rest[units] = d;
+            let units_of = parts.second.iter().zip(before.iter().zip(after));
+            let d_units = d_before.iter_mut().zip(rest.iter_mut());
+            for ((weight, (&before, &after)), (d_before, d_second)) in units_of.zip(d_units) {
+                *d_before = d * weight.abs() * elu_slope(before, after);
+                *d_second = d * after * weight.signum();
             }
-            rest[2 * units] = d;
+            let own = parts.first.chunks_exact(units).zip(d_first.chunks_exact_mut(units));
+            for ((weights, d_weights), (value, d_value)) in own.zip(agents.iter().zip(d_agents)) {
+                for (d_weight, (weight, d)) in
+                    d_weights.iter_mut().zip(weights.iter().zip(&*d_before))
+                {
+                    *d_weight = d * value * weight.signum();
+                }
+                *d_value = weights.iter().zip(&*d_before).map(|(w, d)| d * w.abs()).sum();
+            }
         }
-        let Self { hypernetwork, workspace, .. } = self;
-        hypernetwork.d_output(workspace).read_rows(&d_weights, n_weights, d_team.len());
-        hypernetwork.backward(parameters, gradient, states, workspace, None);
+        self.hypernetworks.backward(parameters, gradient, states, &d_weights);
         self.d_weights = d_weights;
     }
 }
@@ -248,10 +270,12 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// What goes into one unit.
-    fn before(&self, unit: usize, agents: &[f32]) -> f32 {
-        let weights = self.first[unit..].iter().step_by(self.bias.len());
-        self.bias[unit] + weights.zip(agents).map(|(w, q)| w.abs() * q).sum::<f32>()
+    /// Writes what goes into every unit.
+    fn write_before(&self, agents: &[f32], before: &mut [f32]) {
+        before.copy_from_slice(self.bias);
+        for (weights, value) in self.first.chunks_exact(before.len()).zip(agents) {
+            before.iter_mut().zip(weights).for_each(|(sum, w)| *sum += w.abs() * value);
+        }
     }
 }
 
@@ -259,8 +283,9 @@ fn elu(x: f32) -> f32 {
     if x > 0.0 { x } else { x.exp_m1() }
 }
 
-fn elu_slope(x: f32) -> f32 {
-    if x > 0.0 { 1.0 } else { x.exp() }
+/// The slope at x, of which ELU makes y.
+fn elu_slope(x: f32, y: f32) -> f32 {
+    if x > 0.0 { 1.0 } else { y + 1.0 }
 }
 
 #[cfg(test)]
@@ -277,14 +302,18 @@ mod tests {
     fn small() -> QmixOptions {
         let mut options = QmixOptions::default();
         options.network.hidden = vec![7];
-        options.mixer = MixerOptions { units: 3, hypernetwork: 5 };
+        options.mixer = MixerOptions { units: 3, hypernetwork: 5, separate: false };
         options
     }
 
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
         let spread = small_spread();
-        assert_gradient(&mut Qmix::new(&small(), spread.view().spec()), spread.view());
+        let mut options = small();
+        for separate in [false, true] {
+            options.mixer.separate = separate;
+            assert_gradient(&mut Qmix::new(&options, spread.view().spec()), spread.view());
+        }
     }
 
     #[test]

@@ -50,21 +50,25 @@ fn learning() -> QLearningOptions {
 }
 
 fn check<V: ValueBased>(options: &V::Options) {
+    check_part::<V>(V::NAME, options);
+}
+
+fn check_part<V: ValueBased>(name: &str, options: &V::Options) {
     let view = Blocks::new(3, 2, 3, 1);
-    let fixture: Fixture = part(V::NAME);
+    let fixture: Fixture = part(name);
     let value = V::value(options, view.spec()).unwrap();
     let start =
         Start { teams: &[&view], n_environments: 1, total_steps: 1, streams: Streams::new(1) };
     let (learning, exploration) = V::learning(options);
-    let mut learner = QLearner::new(value, learning, exploration, start).unwrap();
-    let layout = learner.value.layout().clone();
+    let mut learner = QLearner::new(vec![value], learning, exploration, start).unwrap();
+    let layout = learner.layout().clone();
     let initial = flat(&layout, &fixture.initial);
     for numbers in [&mut learner.online, &mut learner.target, &mut learner.averaged] {
         numbers.clone_from(&initial);
     }
     assert_eq!(fixture.batches.len(), 6);
     for Batch { states, next_states, actions, rewards, discounts } in fixture.batches {
-        learner.batch = JointBatch { states, next_states, actions, rewards, discounts };
+        learner.teams[0].batch = JointBatch { states, next_states, actions, rewards, discounts };
         learner.descend(&view);
     }
     assert_moved(V::NAME, &learner.online, &initial);
@@ -91,9 +95,12 @@ fn updates_of_vdn_agree_with_pytorch() {
 
 #[test]
 fn updates_of_qmix_agree_with_pytorch() {
-    let mixer = MixerOptions { units: 4, hypernetwork: 5 };
-    let (network, learning) = (network(), learning());
-    check::<QmixAlgorithm>(&QmixOptions { network, mixer, learning, ..QmixOptions::default() });
+    for (name, separate) in [("qmix", false), ("qmix_separate", true)] {
+        let mixer = MixerOptions { units: 4, hypernetwork: 5, separate };
+        let (network, learning) = (network(), learning());
+        let options = QmixOptions { network, mixer, learning, ..QmixOptions::default() };
+        check_part::<QmixAlgorithm>(name, &options);
+    }
 }
 
 #[test]

@@ -57,6 +57,10 @@ impl ValueBased for VdnAlgorithm {
     fn learning(options: &VdnOptions) -> (&QLearningOptions, Linear) {
         (&options.learning, options.exploration)
     }
+
+    fn fits_any_team(options: &VdnOptions) -> bool {
+        !options.network.identity
+    }
 }
 
 #[derive(Clone)]
@@ -100,7 +104,7 @@ impl JointValue for Vdn {
             sum += share * loss;
             d.fill(share * error);
         }
-        self.agents.backward(networks.online, batch, gradient);
+        self.agents.backward(networks.online, gradient);
         sum
     }
 

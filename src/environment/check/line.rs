@@ -44,6 +44,8 @@ pub(super) enum Fault {
     OtherMask,
     OtherFrame,
     FrameBeyond,
+    AgentBeyond,
+    AgentsDiffer,
     // What a step brings.
     Chance,
     NegativeCost,
@@ -190,6 +192,19 @@ impl View for LineView {
 
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
         row.copy_from_slice(&[state[agent], agent as f32]);
+    }
+
+    /// The end nearer to an agent lies ahead of it.
+    fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
+        for (agent, (row, frame)) in rows.chunks_mut(stride).zip(frames).enumerate() {
+            *frame = usize::from(state[agent] < 0.0);
+            self.agent_row(state, agent, &mut row[..2]);
+            match self.fault {
+                Fault::AgentsDiffer => {}
+                Fault::AgentBeyond => *frame = 2,
+                _ => row[0] = row[0].abs(),
+            }
+        }
     }
 
     /// Nobody leaves the line.

@@ -17,6 +17,7 @@ pub(super) fn look(view: &dyn View, state: &[f32], graph: &CoordinationGraph) ->
         rows.resize(start + spec.agent_width, f32::NAN);
         view.agent_row(state, agent, &mut rows[start..]);
     }
+    check_agents(view, state)?;
     rows.extend_from_slice(state);
     if rows.iter().any(|number| !number.is_finite()) {
         return broken("a row or state has an entry that was not written or is not finite");
@@ -90,6 +91,29 @@ fn row(view: &dyn View, state: &[f32], members: &[usize], pose: Pose) -> Vec<f32
     let mut row = vec![f32::NAN; view.spec().region_width];
     view.region_row(&state, &members, &mut row);
     row
+}
+
+/// The rows of all agents in their frames, each also looked at alone in a world transformed before.
+fn check_agents(view: &dyn View, state: &[f32]) -> Result<()> {
+    let (n_agents, width) = (view.spec().n_agents(), view.spec().agent_width);
+    let (mut rows, mut frames) = (vec![f32::NAN; n_agents * width], vec![usize::MAX; n_agents]);
+    view.agent_rows(state, &mut rows, width.max(1), &mut frames);
+    let mut row = vec![f32::NAN; width];
+    for (agent, &frame) in frames.iter().enumerate() {
+        if frame >= view.n_symmetries() {
+            return broken(format!("agent {agent} sees the world under symmetry {frame}"));
+        }
+        let mut state = state.to_vec();
+        if frame > 0 {
+            view.transform_state(frame, &mut state);
+        }
+        view.agent_row(&state, agent, &mut row);
+        let together = rows[agent * width..][..width].iter();
+        if !row.iter().map(|number| number.to_bits()).eq(together.map(|number| number.to_bits())) {
+            return broken(format!("agent {agent} sees other things alone and with the others"));
+        }
+    }
+    Ok(())
 }
 
 /// Everything that a region sees in its frames.

@@ -122,6 +122,8 @@ fn every_broken_promise_of_an_environment_is_named() {
         (Fault::OtherMask, "symmetry 1 allows other actions"),
         (Fault::OtherFrame, "symmetry 1 changes what region 0 is shown"),
         (Fault::FrameBeyond, "frame 0 of a region is symmetry 2"),
+        (Fault::AgentBeyond, "agent 0 sees the world under symmetry 2"),
+        (Fault::AgentsDiffer, "sees other things alone"),
         (Fault::Chance, "gave another episode"),
         (Fault::NegativeCost, "a cost of -1"),
         (Fault::CostsDoNotAdd, "for `moving`, the team"),

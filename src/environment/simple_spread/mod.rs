@@ -1,5 +1,6 @@
 //! Simple Spread: N agents cover N landmarks and should not collide, with MPE2's physics.
 
+mod agent_row;
 mod assignment;
 mod auction;
 mod bearing;

@@ -2,13 +2,14 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
-pub use super::{
-    observation_options::{ObservationKind, ObservationOptions, agent_width},
-    relative_row::PADDING_LANDMARK,
-};
 use super::{
+    agent_row::{Near, SharedRow},
     relative_row::{RelativeRow, Scratch, TeamSize},
     row_layout::member_groups,
+};
+pub use super::{
+    observation_options::{AgentRowKind, ObservationKind, ObservationOptions, agent_width},
+    relative_row::PADDING_LANDMARK,
 };
 pub use crate::environment::frame::Frame;
 use crate::{
@@ -28,6 +29,8 @@ pub struct SpreadView {
     graph_options: GraphOptions,
     kind: ObservationKind,
     relative: RelativeRow,
+    /// What agents see, where it is not MPE2's observation.
+    shared: Option<SharedRow>,
     frame: Frame,
     transformed_actions: Vec<Vec<usize>>,
 }
@@ -52,6 +55,8 @@ impl<'a> Parts<'a> {
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
+    /// For the rows of agents.
+    static NEAREST: RefCell<Near> = RefCell::default();
     /// For graphs that follow the agents.
     static NEAR: RefCell<Nearby> = RefCell::default();
 }
@@ -68,10 +73,12 @@ impl SpreadView {
     ) -> Self {
         let team = TeamSize { n_agents: spec.n_agents(), radius, half_side };
         let relative = RelativeRow::new(observation, team, spec.region_size);
+        let shared = (observation.agent_row == AgentRowKind::Shared)
+            .then(|| SharedRow::new(observation, team));
         let transformed_actions = symmetry::transformed_actions(action_vectors);
         let (kind, frame) = (observation.kind, observation.frame);
         let graph_options = graph_options.clone();
-        Self { spec, graph, graph_options, kind, relative, frame, transformed_actions }
+        Self { spec, graph, graph_options, kind, relative, shared, frame, transformed_actions }
     }
 
     fn write_paper(parts: Parts<'_>, members: &[usize], symmetry: usize, row: &mut [f32]) {
@@ -213,20 +220,44 @@ impl View for SpreadView {
         })
     }
 
-    /// MPE2's observation without its communication zeros: velocity, position, landmarks and other
-    /// agents relative to this one.
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
-        let Parts { positions, velocities, landmarks } = Parts::of(state, self.spec.n_agents());
-        let me = positions[agent];
-        let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(row);
-        points[0] = velocities[agent];
-        points[1] = me;
-        let (seen, others) = points[2..].split_at_mut(landmarks.len());
-        write_relative_to(me, landmarks, seen);
-        let (before, after) = others.split_at_mut(agent);
-        write_relative_to(me, &positions[..agent], before);
-        write_relative_to(me, &positions[agent + 1..], after);
+        let parts = Parts::of(state, self.spec.n_agents());
+        let Some(shared) = &self.shared else { return write_raw(parts, agent, row) };
+        NEAREST.with_borrow_mut(|near| shared.write(near, parts, agent, 0, row));
     }
+
+    fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
+        let parts = Parts::of(state, self.spec.n_agents());
+        let rows = rows.chunks_mut(stride).map(|row| &mut row[..self.spec.agent_width]);
+        let rows = rows.zip(frames).enumerate();
+        let Some(shared) = &self.shared else {
+            return rows.for_each(|(agent, (row, frame))| {
+                write_raw(parts, agent, row);
+                *frame = 0;
+            });
+        };
+        NEAREST.with_borrow_mut(|near| {
+            for (agent, (row, frame)) in rows {
+                *frame = shared.frame(near, parts, agent);
+                shared.write(near, parts, agent, *frame, row);
+            }
+        });
+    }
+}
+
+/// MPE2's observation without its communication zeros: velocity, position, landmarks and other
+/// agents relative to this one.
+fn write_raw(parts: Parts<'_>, agent: usize, row: &mut [f32]) {
+    let Parts { positions, velocities, landmarks } = parts;
+    let me = positions[agent];
+    let points: &mut [[f32; 2]] = bytemuck::cast_slice_mut(row);
+    points[0] = velocities[agent];
+    points[1] = me;
+    let (seen, others) = points[2..].split_at_mut(landmarks.len());
+    write_relative_to(me, landmarks, seen);
+    let (before, after) = others.split_at_mut(agent);
+    write_relative_to(me, &positions[..agent], before);
+    write_relative_to(me, &positions[agent + 1..], after);
 }
 
 #[inline]

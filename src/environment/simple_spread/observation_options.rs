@@ -1,5 +1,6 @@
 //! What a region is shown, as users choose it, and how wide the rows are.
 
+use super::agent_row;
 use crate::{
     environment::frame::Frame,
     error::{Error, Result, count, within},
@@ -29,6 +30,12 @@ pub struct ObservationOptions {
     pub landmark_flags: bool,
     /// Whether a relative row shows the agents' radius and how dense the team is.
     pub team: bool,
+    /// What a single agent sees, for learners without regions.
+    #[serde(skip_serializing_if = "AgentRowKind::is_raw")]
+    pub agent_row: AgentRowKind,
+    /// Nearest other agents shown in a shared agent row; all up to 5 unless set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<usize>,
     /// Whether a relative row shows where the members are in the square; without, it looks the same
     /// wherever they are, in squares of any size.
     #[serde(skip_serializing_if = "is_true")]
@@ -53,10 +60,31 @@ impl Default for ObservationOptions {
             coast: 0.0,
             landmark_flags: false,
             team: false,
+            agent_row: AgentRowKind::default(),
+            others: None,
             positions: true,
             free_landmarks: 0,
             auction: false,
         }
+    }
+}
+
+/// Which agent row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentRowKind {
+    /// MPE2's observation: everything in the order of its number, relative to the agent.
+    #[default]
+    Raw,
+    /// What a region sees, of a region of one: relative, sorted by distance, in a frame of its own, and
+    /// the nearest other agents; of a width that does not depend on N.
+    Shared,
+}
+
+impl AgentRowKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+    fn is_raw(&self) -> bool {
+        *self == Self::Raw
     }
 }
 
@@ -87,6 +115,9 @@ impl ObservationOptions {
         if let Some(landmarks) = self.landmarks {
             count("landmarks", landmarks as u64, 1..=most as u64)?;
         }
+        if let Some(others) = self.others {
+            count("others", others as u64, 0..=most as u64)?;
+        }
         within("coast", self.coast, 0.0..=10.0)?;
         count("free_landmarks", self.free_landmarks as u64, 0..=most as u64)?;
         if self.kind == ObservationKind::Paper && !self.positions {
@@ -103,6 +134,19 @@ impl ObservationOptions {
     /// Landmarks shown in a relative row of a team: as set, or all up to 5.
     pub fn n_landmarks(&self, n_agents: usize) -> usize {
         self.landmarks.unwrap_or(n_agents.min(5))
+    }
+
+    /// Other agents shown in a shared agent row of a team: as set, or all up to 5.
+    pub fn n_others(&self, n_agents: usize) -> usize {
+        self.others.unwrap_or((n_agents - 1).min(5))
+    }
+
+    /// Width of an agent row.
+    pub fn agent_width(&self, n_agents: usize) -> usize {
+        match self.agent_row {
+            AgentRowKind::Raw => agent_width(n_agents),
+            AgentRowKind::Shared => agent_row::width(self, n_agents),
+        }
     }
 
     /// Width of a region row.
@@ -123,7 +167,7 @@ impl ObservationOptions {
     }
 }
 
-/// Width of an agent row: MPE2's observation without its communication zeros.
+/// Width of a raw agent row: MPE2's observation without its communication zeros.
 pub const fn agent_width(n_agents: usize) -> usize {
     4 + 2 * n_agents + 2 * (n_agents - 1)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     layout::Layout,
-    observation::{ObservationOptions, agent_width},
+    observation::{AgentRowKind, ObservationOptions},
 };
 use crate::{
     environment::{Better, Constraint, Metric, Reduce, Spec, particle::grid_of_forces},
@@ -207,6 +207,9 @@ impl SimpleSpreadOptions {
         resolved.actions = Some(self.actions.unwrap_or(actions));
         resolved.cost_distance = Some(self.cost_distance.unwrap_or(cost_distance));
         resolved.observation.landmarks = Some(self.observation.n_landmarks(self.agents));
+        if self.observation.agent_row == AgentRowKind::Shared {
+            resolved.observation.others = Some(self.observation.n_others(self.agents));
+        }
         resolved
     }
 
@@ -253,7 +256,7 @@ impl SimpleSpreadOptions {
             reward_label: self.local_ratio.map(|ratio| format!("local_ratio={ratio}")),
             terminates: false,
             state_width: 6 * n,
-            agent_width: agent_width(n),
+            agent_width: self.observation.agent_width(n),
             region_width: self.observation.region_width(n, region_size),
             region_size,
             max_regions,

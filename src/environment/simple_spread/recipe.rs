@@ -1,11 +1,22 @@
 //! What learns well on Simple Spread, by team size; the numbers are explained in docs/results.md.
 
+use super::{SimpleSpreadOptions, observation::AgentRowKind};
 use toml::{Table, Value, toml};
 
 /// Settings for a team, or for several that learn together, an algorithm and a preset.
-pub(super) fn recipe(agents: usize, algorithm: &str, preset: &str, teams: &[usize]) -> Table {
+pub(super) fn recipe(
+    options: &SimpleSpreadOptions,
+    algorithm: &str,
+    preset: &str,
+    teams: &[usize],
+) -> Table {
+    let agents = options.agents;
     let mut recipe = Table::new();
     recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
+    let shared = options.observation.agent_row == AgentRowKind::Shared;
+    if shared {
+        overlay_shared(&mut recipe, algorithm, agents <= 4 && teams.is_empty());
+    }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
         _ if !teams.is_empty() => 2_000_000,
@@ -17,12 +28,15 @@ pub(super) fn recipe(agents: usize, algorithm: &str, preset: &str, teams: &[usiz
     };
     let mut training = Table::new();
     training.insert("total_steps".into(), Value::Integer(total_steps));
+    // The mixer of QMIX and the policies of MACPO fit one team.
+    if teams.is_empty()
+        && (algorithm == "cg_cmarl" || shared && !["qmix", "macpo"].contains(&algorithm))
+    {
+        training.insert("curriculum".into(), curriculum(agents));
+    }
     if algorithm == "cg_cmarl" {
         if agents > 7 {
             training.insert("checkpoint_interval".into(), Value::Integer(200_000));
-        }
-        if teams.is_empty() {
-            training.insert("curriculum".into(), curriculum(agents));
         }
         let mut own = Table::new();
         own.insert("learning".into(), Value::Table(learning(agents, teams)));
@@ -52,6 +66,27 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
     let mut environment = Table::new();
     environment.insert("observation".into(), Value::Table(observation));
     environment
+}
+
+/// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
+/// Where payoffs join two agents, both must see the world in the same frame.
+fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool) {
+    if algorithm == "dcg" {
+        recipe["environment"]["observation"]["frame"] = "world".into();
+    }
+    let mut alike = toml! { identity = false };
+    let under =
+        |key: &str, table: Table| [(key.to_owned(), Value::Table(table))].into_iter().collect();
+    let own = match algorithm {
+        "cg_cmarl" | "macpo" => return,
+        "mappo" | "mappo_lag" | "mappo_lambda" => {
+            // The width of a global state is that of one team.
+            alike.insert("global_state".into(), one_team.into());
+            if algorithm == "mappo" { alike } else { under("ppo", alike) }
+        }
+        _ => under("network", alike),
+    };
+    recipe.insert(algorithm.into(), Value::Table(own));
 }
 
 /// Smaller teams to train first.

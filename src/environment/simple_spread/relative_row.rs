@@ -16,11 +16,11 @@ use super::{
 use crate::environment::symmetry::transform;
 
 /// Seconds by which out-of-region agents are moved ahead before their distances are taken.
-const LOOK_AHEAD: f32 = 0.2;
+pub(super) const LOOK_AHEAD: f32 = 0.2;
 /// Where the landmarks stand that pad a row for a team smaller than the row: outside the square.
 pub const PADDING_LANDMARK: [f32; 2] = [2.0, 2.0];
 /// Distance shown where no agent is outside the region.
-const NOBODY: f32 = 4.0;
+pub(super) const NOBODY: f32 = 4.0;
 /// An agent nearer than this to a landmark covers it.
 const COVERED: f32 = super::COVER_DISTANCE as f32;
 /// No landmark.
@@ -329,7 +329,7 @@ fn outsider(occupants: &[(f32, usize)], landmark: usize, members: &[usize]) -> f
 
 /// Inserts into a list that stays sorted and keeps its length.
 #[inline]
-fn insert(sorted: &mut [(f32, usize)], key: f32, index: usize) {
+pub(super) fn insert(sorted: &mut [(f32, usize)], key: f32, index: usize) {
     let Some(mut place) = sorted.len().checked_sub(1) else { return };
     if key >= sorted[place].0 {
         return;

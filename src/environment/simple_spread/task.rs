@@ -1,7 +1,9 @@
 //! Simple Spread as the registry knows it: name, options, card, other team sizes, the oracle.
 
 use super::{
-    SimpleSpread, SimpleSpreadOptions, StartSquare, observation::ObservationKind, oracle::Oracle,
+    SimpleSpread, SimpleSpreadOptions, StartSquare,
+    observation::{AgentRowKind, ObservationKind},
+    oracle::Oracle,
     recipe,
 };
 use crate::{
@@ -52,6 +54,14 @@ impl Task for SimpleSpreadTask {
             ("observation.coast", "seconds of coasting before directions are taken"),
             ("observation.landmark_flags", "whether landmarks that are not there are flagged"),
             ("observation.team", "whether it shows the agents' radius and the team's density"),
+            (
+                "observation.agent_row",
+                "what a single agent sees: `raw` (MPE2's) or `shared` (as regions)",
+            ),
+            (
+                "observation.others",
+                "nearest other agents that a shared agent row shows; all up to 5",
+            ),
             ("observation.positions", "whether it shows where the members are in the square"),
             ("observation.auction", "whether members see the landmarks that an auction gives them"),
             ("observation.free_landmarks", "further landmarks shown that nobody else covers"),
@@ -99,8 +109,14 @@ impl Task for SimpleSpreadTask {
         agents: usize,
     ) -> Result<SimpleSpreadOptions> {
         let mut options = options.clone();
-        if agents == options.agents {
-            options.observation.landmarks = Some(options.observation.n_landmarks(agents));
+        let (sized, own) = (options.agents, agents == options.agents);
+        if own || options.observation.kind == ObservationKind::Relative {
+            options.observation.landmarks = Some(options.observation.n_landmarks(sized));
+            if options.observation.agent_row == AgentRowKind::Shared {
+                options.observation.others = Some(options.observation.n_others(sized));
+            }
+        }
+        if own {
             return Ok(options);
         }
         let refuse = |reason: &str| Err(Error::setting("agents", agents, reason));
@@ -113,7 +129,6 @@ impl Task for SimpleSpreadTask {
         if options.graph.topology == Topology::KNearest && agents <= options.graph.k {
             return refuse("k_nearest needs more agents than neighbours");
         }
-        options.observation.landmarks = Some(options.observation.n_landmarks(options.agents));
         options.agents = agents;
         Ok(options)
     }
@@ -130,6 +145,6 @@ impl Task for SimpleSpreadTask {
         preset: &str,
         teams: &[usize],
     ) -> Table {
-        recipe::recipe(options.agents, algorithm, preset, teams)
+        recipe::recipe(options, algorithm, preset, teams)
     }
 }

@@ -115,7 +115,7 @@ fn the_limit_of_macpo_decides_the_worked_example() {
     let game = || Box::new(MatrixGame::worked_example().unwrap()) as Box<dyn Environment>;
     for (limit, expected) in [(1.0, [1, 1]), (5.0, [0, 0])] {
         let options = toml! {
-            cost_limit = limit
+            cost_limit = [limit]
             ppo = { hidden = [16], identity = false, critic_lr = 1e-2 }
         };
         let learned = Learned { algorithm: "macpo", options };

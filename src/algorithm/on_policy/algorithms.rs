@@ -214,7 +214,8 @@ impl Algorithm for MacpoAlgorithm {
         view: &dyn View,
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>> {
-        let label = format!("cost_limit={}", options.cost_limit);
+        let limits: Vec<_> = options.cost_limit.iter().map(f32::to_string).collect();
+        let label = format!("cost_limit={}", limits.join(","));
         let spec = view.spec();
         let policy = GreedyPolicy::load(&options.ppo, spec, (spec.n_agents(), 0), weights)?;
         Ok(Box::new(MappoModel { policy, label }))

@@ -15,7 +15,9 @@ use super::{
     trust_region::Case,
 };
 use crate::{
-    algorithm::{Learner, Start, counters::load_counters, penalty::Penalties},
+    algorithm::{
+        Learner, Start, cg_cmarl::wrong_length, counters::load_counters, penalty::Penalties,
+    },
     checkpoint::Checkpoint,
     environment::{Batch, Spec, View},
     episode::{Controller, Summary, Transition},
@@ -29,8 +31,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MacpoOptions {
-    /// Mean cost per step that an agent may pay.
-    pub cost_limit: f32,
+    /// Mean cost per step that an agent may pay, one entry for the one constraint.
+    pub cost_limit: Vec<f32>,
     /// Mean divergence of a new policy from the one that acted.
     pub divergence: f32,
     /// Iterations of conjugate gradients.
@@ -46,14 +48,16 @@ pub struct MacpoOptions {
 impl Default for MacpoOptions {
     fn default() -> Self {
         let ppo = PpoOptions { identity: false, ..PpoOptions::default() };
-        Self { cost_limit: 0.02, divergence: 0.01, iterations: 10, damping: 0.01, tries: 10, ppo }
+        let cost_limit = vec![0.02];
+        Self { cost_limit, divergence: 0.01, iterations: 10, damping: 0.01, tries: 10, ppo }
     }
 }
 
 impl MacpoOptions {
-    fn check(&self, spec: &Spec) -> Result<()> {
+    /// Refuses what cannot work; tells the limit.
+    fn check(&self, spec: &Spec) -> Result<f32> {
         self.ppo.validate()?;
-        within("cost_limit", self.cost_limit, 0.0..=1e30)?;
+        self.cost_limit.iter().try_for_each(|&limit| within("cost_limit", limit, 0.0..=1e30))?;
         positive("divergence", self.divergence, 10.0)?;
         positive("damping", self.damping, 10.0)?;
         count("iterations", self.iterations as u64, 1..=1000)?;
@@ -62,7 +66,10 @@ impl MacpoOptions {
             let names = format!("{:?}", spec.constraint_names());
             return Err(Error::setting("constraints", names, "macpo keeps to one constraint"));
         }
-        Ok(())
+        match self.cost_limit[..] {
+            [limit] => Ok(limit),
+            _ => Err(wrong_length("cost_limit", &self.cost_limit, spec)),
+        }
     }
 
     fn region(&self) -> Region {
@@ -74,6 +81,7 @@ impl MacpoOptions {
 /// The learner.
 pub struct Macpo {
     options: MacpoOptions,
+    limit: f32,
     constraint: String,
     n_agents: usize,
     horizon: usize,
@@ -110,12 +118,13 @@ impl Macpo {
     pub fn new(options: &MacpoOptions, start: Start<'_>) -> Result<Self> {
         let Start { n_environments, total_steps, streams, .. } = start;
         let spec = start.view().spec();
-        options.check(spec)?;
+        let limit = options.check(spec)?;
         let ppo = &options.ppo;
         let rollout = Rollout::new(spec, ppo, 0, n_environments);
         let rng = |index| streams.rng(Purpose::Initialisation, index);
         let policy = SoftmaxPolicy::new(ppo, spec, (spec.n_agents(), 0), &mut rng(0));
         Ok(Self {
+            limit,
             constraint: spec.constraint_names().remove(0),
             n_agents: spec.n_agents(),
             horizon: spec.horizon,
@@ -192,7 +201,7 @@ impl Macpo {
                 rows: &self.rows,
                 gains: &gains,
                 costs: &costs,
-                excess: f64::from(paid - self.options.cost_limit),
+                excess: f64::from(paid - self.limit),
             };
             let region = self.options.region();
             let case = round.step(region, &mut self.policy.nets[agent], &mut ratios);
@@ -265,7 +274,7 @@ impl Learner for Macpo {
             ("recovering".into(), recovering),
             (format!("loss_{name}"), cost_value),
             (format!("round_cost_{name}"), cost),
-            (format!("violation_{name}"), (cost - self.options.cost_limit).max(0.0)),
+            (format!("violation_{name}"), (cost - self.limit).max(0.0)),
         ]
     }
 

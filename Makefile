@@ -32,5 +32,5 @@ deny: ## needs cargo-deny: cargo install cargo-deny
 
 ship: ## RUN=n3_1 MODEL=models/simple_spread_3: keeps of a run what its readers need, and every fifth line of its metrics
 	mkdir -p $(MODEL)
-	cp $(wildcard $(addprefix $(RUN)/,config.toml manifest.json model.safetensors front.json front.csv front.png error_budget.json)) $(MODEL)
+	cp $(wildcard $(addprefix $(RUN)/,config.toml manifest.json README.md model.safetensors front.json front.csv front.png error_budget.json)) $(MODEL)
 	awk 'NR % 5 == 0' $(RUN)/metrics.jsonl > $(MODEL)/metrics.jsonl

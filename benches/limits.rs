@@ -1,4 +1,4 @@
-//! How near one thread comes to what this machine can do, as a table in Markdown.
+//! How near one thread and two come to what this machine can do, as a table in Markdown.
 //!
 //! The limit of an update and of a decision is the arithmetic of their matrix products at the speed of
 //! a loop of multiplications and additions that never leaves the registers. That of the environment
@@ -20,6 +20,7 @@ use cgcmarl::{
     episode::Transition,
     rng::{Purpose, Rng, Streams},
     run::Config,
+    threads::awake,
 };
 use pulp::{Arch, Simd, WithSimd};
 use std::{hint::black_box, time::Instant};
@@ -83,7 +84,9 @@ impl Limit {
 struct Arithmetic {
     first_layer: f64,
     trunk: f64,
-    /// All outputs of one head.
+    /// All outputs of the heads that an action is chosen by.
+    choice: f64,
+    /// All outputs of one head: of all heads with their multipliers where those are the same for all.
     head: f64,
     /// The outputs of all heads that one joint action adds up.
     selected: f64,
@@ -99,6 +102,11 @@ impl Arithmetic {
         Self {
             first_layer: trunk[0],
             trunk: trunk.iter().sum(),
+            choice: if network.n_multipliers() > 0 {
+                *heads
+            } else {
+                heads / network.n_heads() as f64
+            },
             head: heads / network.n_heads() as f64,
             selected: heads / n_outputs * (network.n_heads() * network.head().n_selected()) as f64,
         }
@@ -106,7 +114,7 @@ impl Arithmetic {
 
     /// Of a row of an update: the choice of the next action, its value, the value now, the gradient.
     fn update(&self) -> f64 {
-        let forward = 3.0 * self.trunk + self.head + 2.0 * self.selected;
+        let forward = 3.0 * self.trunk + self.choice + 2.0 * self.selected;
         forward + 2.0 * self.trunk - self.first_layer + 2.0 * self.selected
     }
 
@@ -186,7 +194,7 @@ impl Subject {
         let rounds = (0..ROUNDS).map(|_| {
             self.remember(count);
             let start = Instant::now();
-            self.learner.update(self.environment.view());
+            awake(|| self.learner.update(self.environment.view()));
             start.elapsed().as_secs_f64() * 1e6 / count as f64
         });
         let time = rounds.fold(f64::INFINITY, f64::min);
@@ -271,38 +279,50 @@ fn print(name: &str, (time, operations): (f64, f64), limit: f64, note: &str) {
     );
 }
 
+/// Runs `work` on so many threads.
+fn on<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(work)
+}
+
+/// The update of a preset: on one thread beside its limit, on two beside twice that.
+fn updates(preset: &str, agents: &str) {
+    let every_step = [("learning_starts", "0"), ("steps_per_update", "1")];
+    let settings = [&[("preset", preset), ("agents", agents)][..], &every_step].concat();
+    let mut alone = f64::NAN;
+    for (threads, called) in [(1_u32, "one thread"), (2, "two threads")] {
+        let (limit, update) =
+            on(threads as usize, || (Limit::measure(), Subject::new(&settings).update()));
+        alone = if threads == 1 { update.0 } else { alone };
+        let name = format!("update, {preset}, {agents} agents, {called}");
+        let note = format!("{:.2} × one thread", alone / update.0);
+        print(&name, update, f64::from(threads) * limit.vectors, &note);
+    }
+}
+
 #[expect(clippy::print_stdout, reason = "its output is its purpose")]
 fn main() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-    pool.install(|| {
-        let limit = Limit::measure();
-        println!(
-            "One thread; the limit is {:.1} GFLOP/s in vectors, {:.1} GFLOP/s one number at a time.\n",
-            limit.vectors / 1e3,
-            limit.numbers / 1e3
-        );
-        println!("| | µs | MFLOP | GFLOP/s | of the limit | |");
-        println!("|---|---|---|---|---|---|");
-        let every_step = [("learning_starts", "0"), ("steps_per_update", "1")];
-        for (preset, agents) in [("paper", "3"), ("default", "3"), ("default", "6"), ("default", "10")] {
-            let settings = [&[("preset", preset), ("agents", agents)][..], &every_step].concat();
-            let mut subject = Subject::new(&settings);
-            let limit = Limit::measure();
-            let name = format!("update, {preset}, {agents} agents");
-            print(&name, subject.update(), limit.vectors, "");
-        }
-        for agents in ["3", "6", "10", "20"] {
-            let frame = [("observation.frame", "octant"), ("observation.coast", "0.2")];
-            let mut subject = Subject::new(&[&[("agents", agents)][..], &frame].concat());
-            let limit = Limit::measure();
-            print(&format!("decision, {agents} agents"), subject.decision(), limit.vectors, "");
-        }
-        for agents in [3, 10] {
-            let limit = Limit::measure();
-            let (time, naive, operations) = step(agents);
-            let note = format!("naive: {:.2} µs, {:.1} ×", naive, naive / time);
-            let name = format!("environment step, {agents} agents");
-            print(&name, (time, operations), limit.numbers, &note);
-        }
-    });
+    let limit = on(1, Limit::measure);
+    println!(
+        "The limit of one thread is {:.1} GFLOP/s in vectors, {:.1} GFLOP/s one number at a time.\n",
+        limit.vectors / 1e3,
+        limit.numbers / 1e3
+    );
+    println!("| | µs | MFLOP | GFLOP/s | of the limit | |");
+    println!("|---|---|---|---|---|---|");
+    for (preset, agents) in [("paper", "3"), ("default", "3"), ("default", "6"), ("default", "10")]
+    {
+        updates(preset, agents);
+    }
+    for agents in ["3", "6", "10", "20"] {
+        let (limit, decision) =
+            on(1, || (Limit::measure(), Subject::new(&[("agents", agents)]).decision()));
+        print(&format!("decision, {agents} agents"), decision, limit.vectors, "");
+    }
+    for agents in [3, 10] {
+        let (limit, (time, naive, operations)) = on(1, || (Limit::measure(), step(agents)));
+        let note = format!("naive: {:.2} µs, {:.1} ×", naive, naive / time);
+        let name = format!("environment step, {agents} agents");
+        print(&name, (time, operations), limit.numbers, &note);
+    }
 }

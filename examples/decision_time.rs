@@ -45,7 +45,7 @@ fn trained(
 ) -> Result<Subject, Box<dyn std::error::Error>> {
     let mut model = Model::open(run)?;
     let config = model.config.with(settings)?;
-    model.act_as(&config);
+    model.act_as(&config)?;
     let scenario = config.scenario()?;
     let environment = scenario.build()?;
     let multipliers = vec![1.0; environment.view().spec().n_constraints()];

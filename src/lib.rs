@@ -77,6 +77,8 @@ pub mod run_dir;
 #[doc(hidden)]
 pub mod schedule;
 #[doc(hidden)]
+pub mod threads;
+#[doc(hidden)]
 pub mod training;
 
 pub use coordination::{Coordinator, FactorTables, SolverOptions};

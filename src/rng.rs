@@ -33,6 +33,8 @@ pub enum Purpose {
     PlaybackDynamics = 11,
     /// What a controller draws after such a moment; index = episode and step.
     PlaybackAction = 12,
+    /// Which links and messages between agents fail; index = team and exchange.
+    Gossip = 13,
     /// Start states on which a multiplier is certified; index = episode.
     Certificate = 20,
     /// What happens by chance inside the episodes of a certificate; index = episode.

@@ -6,6 +6,7 @@ use crate::{
     episode::{EpisodeStreams, Summary, VectorEnvironment},
     error::{Result, count, positive},
     rng::{Purpose, Streams},
+    threads::awake,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -176,7 +177,7 @@ impl Training {
             self.learner.turn_to(team);
             environments.start(self.learner.as_mut(), streams, n);
         }
-        while self.step(&playing) {}
+        awake(|| while self.step(&playing) {});
         for &team in &playing {
             self.teams[team].environments.failure().map_or(Ok(()), Err)?;
         }

@@ -69,7 +69,7 @@ fn allocations_of_a_round(config: &Config) -> (usize, u64) {
 #[test]
 fn a_round_of_training_allocates_nothing() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-    for preset in ["default", "two_head", "paper"] {
+    for preset in ["default", "two_head", "augmented", "paper"] {
         for agents in ["3", "6"] {
             let settings = [
                 ("preset", preset),

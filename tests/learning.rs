@@ -5,7 +5,7 @@
 use cgcmarl::{
     algorithm::{
         CgCmarl, CgCmarlOptions, Start, TrainedModel,
-        cg_cmarl::{CgCmarlModel, HeadKind},
+        cg_cmarl::{CgCmarlModel, HeadKind, ValueKind},
     },
     environment::{Batch, Environment, matrix_game::MatrixGame},
     episode::{Acting, VectorEnvironment},
@@ -17,11 +17,11 @@ use cgcmarl::{
 use serde_json::Value;
 
 /// Trains on the paper's worked example and tells the joint action at some multipliers.
-fn worked_example(multiplier_input: bool, multipliers: &[f32]) -> Vec<Vec<usize>> {
+fn worked_example(value: ValueKind, multipliers: &[f32]) -> Vec<Vec<usize>> {
     let mut options = CgCmarlOptions::default();
     options.network.head = HeadKind::Free;
     options.network.hidden = vec![32];
-    options.network.multiplier_input = multiplier_input;
+    options.network.value = value;
     options.learning.lr = 3e-3;
     options.learning.batch_size = 32;
     options.learning.learning_starts = 64;
@@ -57,9 +57,9 @@ fn worked_example(multiplier_input: bool, multipliers: &[f32]) -> Vec<Vec<usize>
 
 #[test]
 fn one_model_of_the_worked_example_picks_a_then_b() {
-    for multiplier_input in [false, true] {
-        let chosen = worked_example(multiplier_input, &[0.0, 0.5, 2.0]);
-        assert_eq!(chosen, [[0, 0], [1, 1], [1, 1]], "multiplier_input = {multiplier_input}");
+    for value in [ValueKind::TwoHead, ValueKind::Heads, ValueKind::Augmented] {
+        let chosen = worked_example(value, &[0.0, 0.5, 2.0]);
+        assert_eq!(chosen, [[0, 0], [1, 1], [1, 1]], "{value:?}");
     }
 }
 
@@ -119,6 +119,21 @@ fn two_constraints_train_with_a_loss_and_a_multiplier_each() {
 }
 
 #[test]
+fn every_value_and_dual_update_trains() {
+    train("value=two_head");
+    train("value=augmented constraints=[\"collision\",\"energy\"]");
+    let learned = "mode=learned cost_limit=[0.01] lambda_lr=5";
+    train(&format!("{learned} lambda_power=0.9 lr_power=0.6"));
+    train(&format!("{learned} update=pid relative=true preset=augmented"));
+    for gossip in ["graph=ring", "delay=2", "message_loss=0.3", "link_failure=0.5"] {
+        let line = train(&format!(
+            "{learned} agents=4 k=1 topology=k_nearest mixing=gossip gossip.{gossip}"
+        ));
+        assert!(line["multiplier_spread_collision"].as_f64().unwrap() > 0.0, "{gossip}: {line}");
+    }
+}
+
+#[test]
 fn regions_of_three_train() {
     train("agents=4 topology=explicit regions=[[0,1,2],[1,2,3]] batch_size=8");
     train("agents=4 topology=explicit regions=[[0,1,2],[1,2,3]] actions=discrete head=free");
@@ -155,7 +170,7 @@ fn every_physics_and_layout_trains() {
 
 #[test]
 fn every_preset_trains() {
-    for preset in ["default", "two_head", "paper"] {
+    for preset in ["default", "two_head", "augmented", "paper"] {
         train(&format!("preset={preset}"));
     }
 }

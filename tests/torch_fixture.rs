@@ -4,7 +4,7 @@
 use cgcmarl::{
     algorithm::cg_cmarl::{
         ErrorKind, HeadKind, NetworkOptions, NextAction, Sample, TdInputs, TdRule, TdShard,
-        TwoHead, polyak,
+        TwoHead, ValueKind, polyak,
     },
     coordination::SolverOptions,
     environment::{Constraint, Spec, View},
@@ -112,7 +112,7 @@ fn largest_difference(ours: &[f32], theirs: &[f32]) -> f32 {
 fn twenty_updates_agree_with_pytorch() {
     let Fixture { rule, inputs, hidden, actions, initial, online, target, batches } = fixture();
     let view = Pair::new(inputs, actions);
-    let options = NetworkOptions { hidden, head: HeadKind::Free, multiplier_input: false };
+    let options = NetworkOptions { hidden, head: HeadKind::Free, value: ValueKind::TwoHead };
     let network = TwoHead::new(&options, view.spec()).expect("valid options");
     let mut ours = flat(&network, &initial);
     let mut ours_target = ours.clone();

@@ -59,10 +59,12 @@ enum Command {
     Summary(commands::summary::SummaryArgs),
     /// Measure the paper's tables and figures: run what is missing, draw and tabulate
     Reproduce(commands::reproduce::ReproduceArgs),
-    /// Print the jobs of a grid of trainings, one line each, for any scheduler
+    /// Print the jobs of a grid, a reproduction or a sweep, one line each, for any scheduler
     Jobs(commands::jobs::JobsArgs),
     /// Do what is not done of one job: train, go on, or sweep
-    RunJob(commands::jobs::RunJobArgs),
+    RunJob(commands::run_job::RunJobArgs),
+    /// Put the parts of a sweep or an evaluation together, to what one process would have found
+    Merge(commands::merge::MergeArgs),
     /// Compare what the paper prints with what `reproduce` measured
     PaperCheck(commands::paper_check::PaperCheckArgs),
     /// Write the network of a trained model for other runtimes (ONNX)
@@ -142,7 +144,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Summary(args) => commands::summary::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Jobs(args) => commands::jobs::list(&args),
-        Command::RunJob(args) => commands::jobs::run(&args),
+        Command::RunJob(args) => commands::run_job::run(&args),
+        Command::Merge(args) => commands::merge::run(&args),
         Command::PaperCheck(args) => commands::paper_check::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Report(args) => commands::report::run(&args),

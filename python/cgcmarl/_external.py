@@ -28,9 +28,24 @@ def is_needed(words: Sequence[str]) -> bool:
 
     def trained(word: str) -> bool:
         config = Path(word) / "config.toml"
-        return config.is_file() and f'task = "{TASK}"' in config.read_text("utf-8")
+        try:
+            return config.is_file() and f'task = "{TASK}"' in config.read_text("utf-8")
+        except (OSError, ValueError):
+            # Not every word can be a path.
+            return False
 
-    return any(TASK in word or trained(word) for word in words)
+    return any(TASK in word or trained(word) for word in [*words, *_run_of_a_job(words)])
+
+
+def _run_of_a_job(words: Sequence[str]) -> list[str]:
+    """The run that a job of `cgcmarl jobs sweep` is about, where one of the words is such a job."""
+    for word in words:
+        if word.startswith("{"):
+            try:
+                return [str(part) for part in json.loads(word).get("sweep", [])[:1]]
+            except (ValueError, AttributeError, TypeError):
+                return []
+    return []
 
 
 def named(function: Named, what: str) -> str:

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterable, Mapping
 
+from ._arguments import whole
+
 
 def text(value: object) -> str:
     """A value as TOML writes it; words stay as they are."""
@@ -22,15 +24,22 @@ def text(value: object) -> str:
 
 def pairs(settings: Mapping[str, object]) -> list[tuple[str, str]]:
     """Keys and values in order."""
-    return [(key, text(value)) for key, value in settings.items()]
+
+    def written(key: str, value: object) -> str:
+        if value is None:
+            raise TypeError(f"{key}: None is no value; leave it out for its default")
+        try:
+            return text(value)
+        except TypeError as error:
+            raise TypeError(f"{key}: {error}") from error
+
+    return [(key, written(key, value)) for key, value in settings.items()]
 
 
 def threads(count: int | None) -> int:
     """One thread per core unless said otherwise."""
-    if count is not None and count < 1:
-        raise ValueError(f"threads: {count} is not 1 or more")
     if count is not None:
-        return count
+        return whole("threads", count, 1, 1024)
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
+from ._arguments import array, real, whole, word
 from ._settings import threads as thread_count
 
 Solver = Literal["anytime", "max_sum", "exact"]
@@ -58,13 +59,15 @@ def solve(
     `exact` proves the optimum (up to a fixed number of branches); `bound` asks the other solvers for
     an upper bound too.
     """
-    members = [list(map(int, region)) for region in regions]
+    members = [[whole("regions", agent) for agent in region] for region in regions]
     listed = _listed(members, tables)
     n_agents = 1 + max((agent for region in members for agent in region), default=-1)
-    alone = None if utilities is None else np.asarray(utilities, dtype=np.float32)
+    alone = None if utilities is None else array("utilities", utilities, np.float32)
+    if alone is not None and not 2 <= alone.ndim <= 3:
+        raise ValueError(f"utilities: {alone.ndim} axes, not (…, agents, actions)")
     if alone is not None:
         n_agents = max(n_agents, alone.shape[-2])
-    n_agents = n_agents if agents is None else agents
+    n_agents = n_agents if agents is None else whole("agents", agents, 1)
     batched = any(table.ndim > len(region) for region, table in zip(members, listed))
     n_actions = _actions(members, listed, alone, n_agents)
     sizes = [int(np.prod([n_actions[agent] for agent in region])) for region in members]
@@ -83,11 +86,11 @@ def solve(
         members,
         np.ascontiguousarray(joined),
         np.ascontiguousarray(np.broadcast_to(alone, (n_rows, alone.shape[1]))),
-        solver,
-        iterations,
-        damping,
-        tolerance,
-        bound,
+        word("solver", solver),
+        whole("iterations", iterations),
+        real("damping", damping),
+        real("tolerance", tolerance),
+        bool(bound),
         thread_count(threads),
     )
     if batched:
@@ -100,17 +103,17 @@ def _listed(
 ) -> list[NDArray[np.float32]]:
     """A table for each region, with or without a batch axis."""
     if isinstance(tables, (list, tuple)) and len(tables) == len(members):
-        return [np.asarray(table, dtype=np.float32) for table in tables]
-    array = np.asarray(tables, dtype=np.float32)
+        return [array(f"tables[{i}]", table, np.float32) for i, table in enumerate(tables)]
+    whole_array = array("tables", tables, np.float32)
     size = len(members[0]) if members else 0
-    if len(members) == 1 and array.ndim == size:
-        return [array]
-    axis = array.ndim - size - 1
-    if axis not in (0, 1) or array.shape[axis] != len(members):
+    if len(members) == 1 and whole_array.ndim == size:
+        return [whole_array]
+    axis = whole_array.ndim - size - 1
+    if axis not in (0, 1) or whole_array.shape[axis] != len(members):
         raise ValueError(
-            f"tables of the shape {array.shape} for {len(members)} regions of {size} members"
+            f"tables of the shape {whole_array.shape} for {len(members)} regions of {size} members"
         )
-    return [np.take(array, region, axis=axis) for region in range(len(members))]
+    return [np.take(whole_array, region, axis=axis) for region in range(len(members))]
 
 
 def _actions(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
+from ._arguments import array, whole, word
 from ._settings import pairs
 
 
@@ -76,7 +77,9 @@ class Environment:
 
     def __init__(self, task: str = "simple_spread", n: int = 1, **options: object) -> None:
         self._given = options
-        self._native = _native.Environments(pairs({"task": task, **options}), n)
+        settings = pairs({"task": word("task", task), **options})
+        n = whole("n", n, 1)
+        self._native = _native.Environments(settings, n)
         about = json.loads(self._native.about())
         spec = about["spec"]
         self.task = task
@@ -103,20 +106,25 @@ class Environment:
         """Starts episodes in all environments, or in some; returns all states. One seed makes the
         seeds of all: each environment adds its number."""
         chosen = range(self.n) if only is None else only
+        if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
+            if len(seed) != self.n:
+                raise ValueError(f"seed: {len(seed)} seeds for {self.n} environments")
+            seeds = [whole("seed", one) for one in seed]
+        elif seed is not None:
+            first = whole("seed", seed)
+            seeds = list(range(first, first + self.n))
         for index in chosen:
-            if seed is None:
-                own = None
-            elif isinstance(seed, Sequence):
-                own = int(seed[index])
-            else:
-                own = int(seed) + index
-            self._native.reset(index, own)
+            index = whole("only", index, 0, self.n - 1)
+            self._native.reset(index, None if seed is None else seeds[index])
         return self.states()
 
     def step(self, actions: ArrayLike) -> Step:
         """Plays one joint action in every environment: a row each, an action for each agent.
         Environments whose episode is over stand still until they are reset."""
-        joint = np.ascontiguousarray(actions, dtype=np.int64).reshape(-1, self.agents)
+        joint = array("actions", actions, np.int64)
+        if joint.size != self.n * self.agents:
+            raise ValueError(f"actions: shape {joint.shape} for {self.n} × {self.agents} agents")
+        joint = joint.reshape(-1, self.agents)
         team, rewards, costs, metrics, endings = self._native.step(joint)
         return Step(
             states=self.states(),
@@ -142,15 +150,16 @@ class Environment:
 
     def snapshot(self, index: int = 0) -> NDArray[np.float64]:
         """Everything about the present moment of one environment, in full precision."""
-        return self._native.snapshot(index)
+        return self._native.snapshot(whole("index", index, 0, self.n - 1))
 
     def restore(self, snapshot: ArrayLike, index: int = 0) -> None:
         """Goes on from a snapshot."""
-        self._native.restore(index, np.ascontiguousarray(snapshot, dtype=np.float64))
+        index = whole("index", index, 0, self.n - 1)
+        self._native.restore(index, array("snapshot", snapshot, np.float64).reshape(-1))
 
     def picture(self, index: int = 0) -> NDArray[np.uint8]:
         """How the present moment looks: rows of red, green and blue."""
-        return self._native.picture(index)
+        return self._native.picture(whole("index", index, 0, self.n - 1))
 
 
 def make(task: str = "simple_spread", n: int = 1, **options: object) -> Environment:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _external, _native
+from ._arguments import array, function, maybe_whole, place, real, reals, whole, word
 from ._settings import threads as thread_count
 from .results import Choice, Front, Score
 
@@ -47,7 +48,12 @@ class Policy:
 
     def act(self, states: ArrayLike) -> NDArray[np.int64]:
         """One action for each agent: a row for each state, or a flat array for a single state."""
-        rows = np.asarray(states, dtype=np.float32)
+        try:
+            rows = np.asarray(states, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"states: {error}") from error
+        if not 1 <= rows.ndim <= 2:
+            raise ValueError(f"states: {rows.ndim} axes; one state has one, many have two")
         if rows.ndim == 1:
             actions: NDArray[np.int64] = self._native.act(rows[None])[0]
             return actions
@@ -58,9 +64,10 @@ class Model:
     """A trained run."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        if _external.is_needed([os.fspath(path)]):
+        where = place("path", path)
+        if _external.is_needed([where]):
             _external.enable()
-        self._native = _native.Model(os.fspath(path))
+        self._native = _native.Model(where)
         about = json.loads(self._native.about(None))
         spec = about["spec"]
         self.path: str = about["path"]
@@ -94,6 +101,7 @@ class Model:
         >>> load(example_model).policy({"collision": 2.0}).agents
         3
         """
+        agents = maybe_whole("agents", agents, 1)
         native = self._native.policy(self._row(multiplier), agents)
         spec = json.loads(self._native.about(agents))["spec"]
         return Policy(native, spec["n_agents"], spec["state_width"])
@@ -114,11 +122,18 @@ class Model:
         >>> [round(point.multipliers["collision"], 1) for point in front.points]
         [0.1, 1.0]
         """
+        function("progress", progress)
         numbers, grid = _lists(multipliers)
         done = None if progress is None else lambda text: progress(Score.read(json.loads(text)))
         return Front.read(
             self._native.sweep(
-                numbers, grid, episodes, start_seed, agents, thread_count(threads), done
+                numbers,
+                grid,
+                maybe_whole("episodes", episodes, 1),
+                maybe_whole("start_seed", start_seed),
+                maybe_whole("agents", agents, 1),
+                thread_count(threads),
+                done,
             )
         )
 
@@ -136,16 +151,16 @@ class Model:
         """The multipliers with the best objective that keep the limits, all of them together, with
         this confidence; `save` writes the choice into the run, where the program finds it."""
         if isinstance(limits, Mapping):
-            named = {name: float(limit) for name, limit in limits.items()}
+            named = {name: real(f"limits[{name!r}]", limit) for name, limit in limits.items()}
         else:
-            named = {name: float(limits) for name in self.constraints}
+            named = {name: real("limits", limits) for name in self.constraints}
         numbers, grid = _lists(multipliers)
         return Choice.read(
             self._native.choose(
                 list(named.items()),
-                maximise,
-                confidence,
-                episodes,
+                None if maximise is None else word("maximise", maximise),
+                real("confidence", confidence),
+                whole("episodes", episodes, 1),
                 numbers,
                 grid,
                 thread_count(threads),
@@ -157,7 +172,8 @@ class Model:
         self, state: ArrayLike, multiplier: Multiplier = 1.0, agents: int | None = None
     ) -> Tables:
         """What the regions say in a state, for those who look inside."""
-        row = np.ascontiguousarray(state, dtype=np.float32)
+        row = array("state", state, np.float32).reshape(-1)
+        agents = maybe_whole("agents", agents, 1)
         regions, tables, action, value, bound = self._native.tables(
             row, self._row(multiplier), agents
         )
@@ -170,7 +186,7 @@ class Model:
 
     def _row(self, multiplier: Multiplier) -> list[float]:
         if not isinstance(multiplier, Mapping):
-            row = [float(multiplier)] * len(self.constraints)
+            row = [real("multiplier", multiplier, 0.0)] * len(self.constraints)
         else:
             strangers = set(multiplier) - set(self.constraints)
             missing = set(self.constraints) - set(multiplier)
@@ -178,10 +194,9 @@ class Model:
                 raise ValueError(
                     f"multipliers for {sorted(multiplier)}; the constraints are {self.constraints}"
                 )
-            row = [float(multiplier[name]) for name in self.constraints]
-        for number in row:
-            if not 0.0 <= number < float("inf"):
-                raise ValueError(f"multiplier {number} is not a number from 0 up")
+            row = [
+                real(f"multiplier[{name!r}]", multiplier[name], 0.0) for name in self.constraints
+            ]
         return row
 
 
@@ -191,8 +206,11 @@ def _lists(
     if multipliers is None:
         return None, []
     if isinstance(multipliers, Mapping):
-        return None, [(name, [float(m) for m in list_]) for name, list_ in multipliers.items()]
-    return [float(m) for m in multipliers], []
+        return None, [
+            (name, reals(f"multipliers[{name!r}]", numbers, 0.0))
+            for name, numbers in multipliers.items()
+        ]
+    return reals("multipliers", multipliers, 0.0), []
 
 
 def load(path: str | os.PathLike[str]) -> Model:

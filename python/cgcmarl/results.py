@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,31 @@ class Front:
             json=data,
         )
 
+    def hypervolume_within(self, limits: Mapping[str, float]) -> float:
+        """The hypervolume of what keeps limits on metrics of the axes: measured from the limits instead
+        of what the random policy costs there, so that points beyond a limit count for nothing.
+
+        >>> front = Front.read((example_model / "front.json").read_text("utf-8"))
+        >>> front.hypervolume_within({"collisions_per_step": 0.01}) < front.hypervolume
+        True
+        >>> front.hypervolume_within({"collisions_per_step": 0.0})
+        0.0
+        """
+        strangers = set(limits) - set(self.axes[1:])
+        if strangers:
+            raise ValueError(f"limits: {sorted(strangers)} are none of {self.axes[1:]}")
+        # Only what is limited is better when lower; the first axis is the objective.
+        better = {metric["name"]: metric["better"] for metric in self.json["metrics"]}
+        signs = [1.0 if better[axis] == "higher" else -1.0 for axis in self.axes]
+        corner = [
+            sign * float(limits.get(axis, self.json["reference"][axis]))
+            for sign, axis in zip(signs, self.axes)
+        ]
+        points = [
+            [sign * point[axis] for sign, axis in zip(signs, self.axes)] for point in self.points
+        ]
+        return _volume(points, corner)
+
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each point, then one for each reference."""
         rows = [{**point.row(), "pareto": best} for point, best in zip(self.points, self.pareto)]
@@ -134,6 +160,21 @@ class Choice:
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each candidate."""
         return _frame([one.row() for one in self.candidates])
+
+
+def _volume(points: list[list[float]], corner: list[float]) -> float:
+    """What points dominate above a corner, more is better: slices along the last axis."""
+    above = [point for point in points if all(p > c for p, c in zip(point, corner))]
+    if not above:
+        return 0.0
+    if len(corner) == 1:
+        return max(point[0] for point in above) - corner[0]
+    heights = sorted({point[-1] for point in above}, reverse=True)
+    volume = 0.0
+    for height, lower in zip(heights, [*heights[1:], corner[-1]]):
+        slice_ = [point[:-1] for point in above if point[-1] >= height]
+        volume += (height - lower) * _volume(slice_, corner[:-1])
+    return volume
 
 
 def _estimate(data: dict[str, float]) -> Estimate:

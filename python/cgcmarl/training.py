@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _external, _native
+from ._arguments import function, maybe_whole, place, word
 from ._external import Named
 from ._settings import pairs
 from ._settings import threads as thread_count
@@ -49,7 +50,8 @@ def train(
     Functions get `agent`, `before` (what it saw), `action`, `observation`, `reward` and `info` by name.
     A Gymnasium environment with a tuple of equals works too. Environments run in processes of their own.
     """
-    chosen: dict[str, object] = {"task": task, **settings}
+    chosen: dict[str, object] = {"task": word("task", task), **settings}
+    horizon = maybe_whole("horizon", horizon)
     if env is not None:
         own = _external.settings(env, arguments, regions, reward, costs, horizon)
         chosen = {**settings, "task": _external.TASK, **own}
@@ -67,7 +69,8 @@ def resume(
     callback: Callback | None = None,
 ) -> Model:
     """Goes on with an interrupted training, exactly where it stopped."""
-    if _external.is_needed([os.fspath(run)]):
+    run = place("run", run)
+    if _external.is_needed([run]):
         _external.enable()
     return _run([], run, "runs", True, threads, callback)
 
@@ -80,11 +83,12 @@ def _run(
     threads: int | None,
     callback: Callback | None,
 ) -> Model:
+    function("callback", callback)
     tell = None if callback is None else lambda steps, line: callback(steps, json.loads(line))
-    place = None if out is None else os.fspath(out)
-    if place == "":
+    folder = None if out is None else place("out", out)
+    if folder == "":
         raise ValueError("out: '' is not a folder")
     path, _ = _native.train(
-        settings, place, os.fspath(root), going_on, thread_count(threads), tell
+        settings, folder, place("root", root), going_on, thread_count(threads), tell
     )
     return load(path)

@@ -1,4 +1,4 @@
-"""What docs/python.md and the README of the package show runs."""
+"""What docs/python.md and docs/scaling.md show runs."""
 
 import os
 import re
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text("utf-8"), re.DOTALL)
+PAGES = [ROOT / "docs" / "python.md", ROOT / "docs" / "scaling.md"]
+BLOCKS = [block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
 
 
 def test_there_are_examples():

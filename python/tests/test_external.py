@@ -77,6 +77,22 @@ def test_the_program_sweeps_reports_and_resumes_such_a_run(choir, tmp_path):
     assert run("report", str(tmp_path / "t"), "--out", str(tmp_path / "r.html")).returncode == 0
 
 
+def test_a_job_about_such_a_run_is_recognised(choir, tmp_path):
+    run = lambda *words: subprocess.run(
+        [sys.executable, "-m", "cgcmarl", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+    )
+    listed = run("jobs", "sweep", choir.path, "--multipliers", "1", "--episodes", "4", "--parts", "1", "--out", str(tmp_path))
+    assert listed.returncode == 0, listed.stderr
+    done = run("run-job", listed.stdout.strip())
+    assert done.returncode == 0 and "played" in done.stderr, done.stderr
+    # A word may be longer than any path.
+    many = run("jobs", "--over", "seed=" + ",".join(map(str, range(100))), "total_steps=10", "--out", "grid")
+    assert many.returncode == 0 and len(many.stdout.splitlines()) == 100, many.stderr
+
+
 def test_an_interrupted_training_goes_on_exactly(choir, tmp_path):
     pressed = []
 

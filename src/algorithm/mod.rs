@@ -43,6 +43,10 @@ pub trait Algorithm: Send + Sync + 'static {
     fn presets(&self) -> &'static [&'static str] {
         &[]
     }
+    /// Options that a configuration leaves out unless they are set, by their path below its name.
+    fn unset_options(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Settings of the whole configuration that suit it in an environment, before the task's own.
     fn recipe(&self, _spec: &Spec) -> Table {
         Table::new()

@@ -30,6 +30,8 @@ pub trait AnyAlgorithm: Send + Sync {
     fn presets(&self) -> &'static [&'static str];
     /// Its options by default.
     fn defaults(&self) -> Result<Table>;
+    /// Options that a configuration leaves out unless they are set.
+    fn unset_options(&self) -> &'static [&'static str];
     /// Settings that suit it in an environment.
     fn recipe(&self, spec: &Spec) -> Table;
     /// Settings that a preset stands for.
@@ -60,6 +62,10 @@ impl<A: Algorithm> AnyAlgorithm for A {
 
     fn defaults(&self) -> Result<Table> {
         to_table(&A::Options::default())
+    }
+
+    fn unset_options(&self) -> &'static [&'static str] {
+        Algorithm::unset_options(self)
     }
 
     fn recipe(&self, spec: &Spec) -> Table {

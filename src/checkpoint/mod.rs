@@ -1,7 +1,8 @@
 //! A checkpoint: named tensors and a state in one safetensors file that vouches for itself.
 //!
-//! The header's metadata holds one entry, `cgcmarl`: eight hexadecimal digits of CRC-32 and the
-//! JSON text they cover, which in turn holds the CRC-32 of every tensor.
+//! The header's metadata holds the entry `cgcmarl`: eight hexadecimal digits of CRC-32 and the
+//! JSON text they cover, which in turn holds the CRC-32 of every tensor. A model's holds more entries,
+//! for readers who know nothing of this program.
 
 pub mod atomic;
 mod tensors;
@@ -34,6 +35,8 @@ pub struct Checkpoint<'a> {
     pub logs: BTreeMap<String, u64>,
     /// CRC-32 of that part of each log that holds no time; older checkpoints have none.
     pub log_crc32: BTreeMap<String, u32>,
+    /// What any reader of such files finds in the header, by name; nothing here is read back.
+    pub about: BTreeMap<String, String>,
     tensors: Vec<Tensor<'a>>,
     source: PathBuf,
 }
@@ -157,8 +160,46 @@ impl<'a> Checkpoint<'a> {
         let metadata = Some([(METADATA_KEY.to_owned(), sealed)].into());
         let tensors = self.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor));
         let bytes = safetensors::serialize(tensors, metadata).map_err(|error| broken(&error))?;
-        atomic::write(path, &bytes)
+        atomic::write(path, &with_entries(bytes, &self.about))
     }
+
+    /// A number that tells models apart: CRC-32 of the steps and all tensors.
+    pub fn fingerprint(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.step.to_le_bytes());
+        for tensor in &self.tensors {
+            hasher.update(tensor.name.as_bytes());
+            hasher.update(tensor.values.bytes());
+        }
+        hasher.finalize()
+    }
+}
+
+/// How a header begins that has an entry.
+const HEADER_START: &str = r#"{"__metadata__":{"#;
+
+/// A file with further entries in its header, in the order of their names: the library that writes
+/// such files would mix them up anew each time.
+fn with_entries(file: Vec<u8>, entries: &BTreeMap<String, String>) -> Vec<u8> {
+    if entries.is_empty() {
+        return file;
+    }
+    let (length, rest) = file.split_at(8);
+    let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+    let (header, tensors) = rest.split_at(length);
+    let Some(after) = header.strip_prefix(HEADER_START.as_bytes()) else { return file };
+    let mut longer = HEADER_START.as_bytes().to_vec();
+    for (name, text) in entries {
+        let (name, text) = (serde_json::Value::from(&**name), serde_json::Value::from(&**text));
+        longer.extend(format!("{name}:{text},").bytes());
+    }
+    longer.extend(after.trim_ascii_end());
+    // Tensors begin at a multiple of eight.
+    longer.resize(longer.len().next_multiple_of(8), b' ');
+    let mut whole = (longer.len() as u64).to_le_bytes().to_vec();
+    whole.extend(longer);
+    whole.extend(tensors);
+    whole
 }
 
 impl Checkpoint<'static> {
@@ -180,6 +221,8 @@ impl Checkpoint<'static> {
             .and_then(|entries| entries.get(METADATA_KEY))
             .ok_or("a safetensors file, but not a checkpoint of cgcmarl")?;
         let seal = open_seal(sealed)?;
+        let about = metadata.metadata().iter().flatten();
+        let about = about.filter(|(name, _)| *name != METADATA_KEY);
         let tensors: Vec<_> = metadata
             .offset_keys()
             .iter()
@@ -194,6 +237,7 @@ impl Checkpoint<'static> {
             state: seal.state,
             logs: seal.logs,
             log_crc32: seal.log_crc32,
+            about: about.map(|(name, text)| (name.clone(), text.clone())).collect(),
             tensors,
             source: path.into(),
         })
@@ -259,6 +303,25 @@ mod tests {
         let copy = folder.path().join("copy");
         read.write(&copy).unwrap();
         assert_eq!(fs::read(path).unwrap(), fs::read(copy).unwrap());
+    }
+
+    #[test]
+    fn what_is_said_about_a_model_is_in_the_header_in_one_order() {
+        let (folder, path) = written();
+        let mut checkpoint = Checkpoint::read(&path).unwrap();
+        let said = [("task", "a \"quoted\" word"), ("actions", "[5,5]"), ("λ", "0.5")];
+        checkpoint.about = said.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let files = ["one", "other"].map(|name| folder.path().join(name));
+        files.iter().for_each(|file| checkpoint.write(file).unwrap());
+        let [one, other] = files.map(|file| fs::read(file).unwrap());
+        assert_eq!(one, other);
+        let (length, header) = SafeTensors::read_metadata(&one).unwrap();
+        assert_eq!(length % 8, 0);
+        let entries = header.metadata().clone().unwrap();
+        assert!(said.iter().all(|(name, text)| entries[*name] == *text) && entries.len() == 4);
+        let read = Checkpoint::parse(&path, &one).unwrap();
+        assert_eq!((&read.about, read.tensors()), (&checkpoint.about, checkpoint.tensors()));
+        assert_eq!(read.fingerprint(), checkpoint.fingerprint());
     }
 
     #[test]

@@ -61,6 +61,16 @@ pub trait View: Send + Sync {
             self.agent_row(state, agent, cells);
         }
     }
+    /// What the numbers of a region row are, group by group from the front: words and how many; for readers
+    /// of a trained network.
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let Spec { region_size, region_width, agent_width, .. } = *self.spec();
+        if region_size * agent_width != region_width {
+            return vec![("what the region sees".into(), region_width)];
+        }
+        let member = |member| (format!("what member {member} sees"), agent_width);
+        (0..region_size).map(member).collect()
+    }
     /// Writes what a region sees of the world under a pose's symmetry, its members in the pose's order.
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
         if pose.symmetry == 0 {

@@ -1,7 +1,7 @@
 //! Adam (Kingma & Ba): m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², θ ← θ − α m̂ / (√v̂ + ε).
 
 use super::{
-    Follower, Gradient,
+    Follower, Gradient, Numbers,
     sweep::{Fade, Fading, Step, Sweep, flushed},
 };
 use crate::error::{Error, Result, positive};
@@ -44,7 +44,8 @@ const FADED: f64 = 1e-8;
 /// Ages up to which fades are looked up rather than computed.
 const KNOWN_AGES: usize = 256;
 
-/// Numbers from which on a step is made in two halves, on two threads where there are two.
+/// Numbers from which on a step is made in two halves, on two threads where there are two: of a sum of
+/// gradients only, as what one thread has measured alone is near that one.
 const HALVED: usize = 1 << 15;
 
 /// Running moments of one flat parameter buffer.
@@ -55,9 +56,9 @@ const HALVED: usize = 1 << 15;
 pub struct Adam {
     options: AdamOptions,
     /// Running mean of the gradient, when it was last written.
-    pub mean: Vec<f32>,
+    pub mean: Numbers,
     /// Root of the running mean of its square, when it was last written.
-    pub root: Vec<f32>,
+    pub root: Numbers,
     /// For each row of the gradient that may be left out: steps since it was last written;
     /// [`u32::MAX`] if it never was.
     pub ages: Vec<u32>,
@@ -80,8 +81,8 @@ impl Adam {
         let rest = (FADED.ln() / f64::from(options.beta_1).ln()).ceil();
         Self {
             options,
-            mean: vec![0.0; len],
-            root: vec![0.0; len],
+            mean: Numbers::zeros(len),
+            root: Numbers::zeros(len),
             ages: vec![u32::MAX; n_rows],
             steps: 0,
             fades: (0..KNOWN_AGES as u32).map(|age| options.fade(age)).collect(),
@@ -91,29 +92,30 @@ impl Adam {
 
     /// One step of size `lr` against the gradient.
     pub fn step(&mut self, lr: f32, gradient: &Gradient, parameters: &mut [f32]) {
-        self.step_followed(lr, gradient, parameters, [Follower::nobody(), Follower::nobody()]);
+        self.step_followed(lr, &[gradient], parameters, [Follower::nobody(), Follower::nobody()]);
     }
 
-    /// One step of size `lr` against the gradient; who follows does so while the parameters are near.
+    /// One step of size `lr` against the sum of some gradients of one shape; who follows does so while
+    /// the parameters are near.
     pub fn step_followed(
         &mut self,
         lr: f32,
-        gradient: &Gradient,
+        gradients: &[&Gradient],
         parameters: &mut [f32],
         followers: [Follower<'_>; 2],
     ) {
         assert_eq!(parameters.len(), self.mean.len(), "one moment per parameter");
-        self.ages.resize(gradient.n_rows(), u32::MAX);
+        self.ages.resize(gradients[0].n_rows(), u32::MAX);
         self.steps += 1;
         let step = self.options.at(lr, self.steps);
         let Self { options, mean, root, ages, fades, rest, .. } = self;
         let fading = Fading { options: *options, fades, rest: *rest };
         let sweep = Sweep { start: 0, parameters, mean, root, ages, followers };
-        if sweep.parameters.len() < HALVED {
-            return sweep.run(step, fading, gradient);
+        if sweep.parameters.len() < HALVED || gradients.len() == 1 {
+            return sweep.run(step, fading, gradients);
         }
-        let (first, second) = sweep.split(gradient);
-        rayon::join(|| first.run(step, fading, gradient), || second.run(step, fading, gradient));
+        let (first, second) = sweep.split(gradients[0]);
+        rayon::join(|| first.run(step, fading, gradients), || second.run(step, fading, gradients));
     }
 }
 
@@ -200,23 +202,29 @@ mod tests {
         layout.add("after", &[7]);
         let len = layout.len();
         assert!(len > HALVED);
-        let mut sparse = Gradient::new(len, rows, 128);
+        let [mut sparse, mut share, mut other] = [(); 3].map(|()| Gradient::new(len, rows, 128));
         let mut adam = Adam::with_rows(AdamOptions::default(), len, 300);
         let mut dense = Adam::new(AdamOptions::default(), len);
         let (mut ours, mut near, mut far) = (vec![1.0; len], vec![0.0; len], vec![2.0; len]);
         let (mut theirs, mut followed) = (ours.clone(), near.clone());
         for step in 0..5 {
-            sparse.clear();
+            [&mut sparse, &mut share, &mut other].into_iter().for_each(Gradient::clear);
             for row in (step..300).step_by(3) {
-                sparse.touch(row);
-                sparse.values_mut()[5000 + row * 128..][..128].fill(row as f32 - 150.0);
+                // Some rows are written by one of the shares, some by both.
+                for gradient in [&mut share, &mut other].into_iter().skip(row % 2) {
+                    gradient.touch(row);
+                    gradient.values_mut()[5000 + row * 128..][..128].fill(row as f32 - 150.0);
+                }
             }
-            sparse.values_mut()[..5000].fill(0.1);
+            share.values_mut()[..5000].fill(0.07);
+            other.values_mut()[..5000].fill(0.03);
+            sparse.add(&share);
+            sparse.add(&other);
             let followers = [
                 Follower { numbers: &mut near, rate: 0.5 },
                 Follower { numbers: &mut far, rate: 0.1 },
             ];
-            adam.step_followed(0.01, &sparse, &mut ours, followers);
+            adam.step_followed(0.01, &[&share, &other], &mut ours, followers);
             dense.step(0.01, &Gradient::dense(sparse.values().to_vec()), &mut theirs);
             follow(&mut followed, &theirs, 0.5);
         }

@@ -1,6 +1,6 @@
 //! A batch stored feature by feature, so that one vector holds the same feature of many rows.
 
-use super::{Matrix, transpose::transpose};
+use super::{Matrix, Numbers, transpose::transpose};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows are padded to whole vectors of this many numbers, on every machine.
@@ -9,7 +9,7 @@ const LANES: usize = 16;
 /// `n_rows` rows of `n_features` numbers; the numbers of one feature lie side by side.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    data: Vec<f32>,
+    data: Numbers,
     n_rows: usize,
     n_features: usize,
     stride: usize,
@@ -22,7 +22,7 @@ impl Columns {
         self.stride = LANES * (n_rows.div_ceil(LANES) | 1);
         (self.n_features, self.n_rows) = (n_features, n_rows);
         if self.data.len() < n_features * self.stride {
-            self.data.resize(n_features * self.stride, 0.0);
+            self.data = Numbers::zeros((n_features * self.stride).max(self.data.len() * 3 / 2));
         }
     }
 

@@ -1,12 +1,12 @@
 //! A flat gradient with rows that stay zero unless an action selected them.
 
-use super::{Span, vectorised};
+use super::{Numbers, Span, vectorised};
 use std::ops::Range;
 
 /// A flat gradient; the rows of one weight are zero unless touched, and cost nothing then.
 #[derive(Clone, Debug)]
 pub struct Gradient {
-    values: Vec<f32>,
+    values: Numbers,
     rows: Range<usize>,
     width: usize,
     touched: Vec<bool>,
@@ -17,13 +17,13 @@ impl Gradient {
     pub fn new(len: usize, rows: Span, width: usize) -> Self {
         let rows = rows.range();
         assert!(rows.end <= len && rows.len().is_multiple_of(width), "{rows:?} of {len}");
-        Self { values: vec![0.0; len], touched: vec![false; rows.len() / width], rows, width }
+        Self { values: Numbers::zeros(len), touched: vec![false; rows.len() / width], rows, width }
     }
 
     /// A gradient all of whose numbers count.
     pub fn dense(values: Vec<f32>) -> Self {
         let rows = values.len()..values.len();
-        Self { values, rows, width: 1, touched: Vec::new() }
+        Self { values: Numbers::from(values), rows, width: 1, touched: Vec::new() }
     }
 
     /// All numbers.
@@ -51,20 +51,9 @@ impl Gradient {
         self.touched[row]
     }
 
-    /// All numbers in order: stretches of at most `most` that always count, and row by row those that
-    /// may not, with the number of the row.
-    pub(super) fn stretches(
-        &self,
-        most: usize,
-    ) -> impl Iterator<Item = (Range<usize>, Option<usize>)> + use<> {
-        let (Range { start, end }, width) = (self.rows.clone(), self.width);
-        let parts = move |range: Range<usize>| {
-            let last = range.end;
-            range.step_by(most).map(move |start| (start..last.min(start + most), None))
-        };
-        let rows = (start..end).step_by(width).enumerate();
-        let rows = rows.map(move |(row, start)| (start..start + width, Some(row)));
-        parts(0..start).chain(rows).chain(parts(end..self.values.len()))
+    /// Where the rows lie that count only where they were touched, and how wide they are.
+    pub(super) fn rows(&self) -> (Range<usize>, usize) {
+        (self.rows.clone(), self.width)
     }
 
     /// Sets everything to zero.

@@ -1,9 +1,10 @@
 //! A step of Adam over a stretch of parameters, with those who follow them.
 
 use super::{AdamOptions, Gradient, vectorised};
+use std::ops::Range;
 
 /// Numbers that are moved together, so that whoever follows them finds them in the nearest cache.
-const BLOCK: usize = 2048;
+const BLOCK: usize = 512;
 
 /// What is left of the moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,10 +41,12 @@ impl Step {
     ) {
         let moments = moments.0.iter_mut().zip(moments.1);
         for ((p, g), (m, r)) in parameters.iter_mut().zip(gradient).zip(moments) {
-            let faded = fade.root * *r;
-            *m = flushed(fade.mean * *m + self.mean_share * g);
-            *r = flushed(faded * faded + self.square_share * g * g).sqrt();
-            *p -= self.rate * *m / (*r * self.scale + self.epsilon);
+            // Nothing is read again that was just written: it may not have reached memory yet.
+            let (faded, g) = (fade.root * *r, *g);
+            let mean = flushed(fade.mean * *m + self.mean_share * g);
+            let root = flushed(faded * faded + self.square_share * g * g).sqrt();
+            *p -= self.rate * mean / (root * self.scale + self.epsilon);
+            (*m, *r) = (mean, root);
         }
     }
 
@@ -116,10 +119,9 @@ impl Sweep<'_> {
     /// Two halves, which no row crosses.
     pub(super) fn split(self, gradient: &Gradient) -> (Self, Self) {
         let half = self.parameters.len() / 2;
-        let before = gradient.stretches(BLOCK).take_while(|(range, _)| range.end <= half);
-        let (at, n_rows) = before.fold((0, 0), |(_, n_rows), (range, row)| {
-            (range.end, n_rows + usize::from(row.is_some()))
-        });
+        let (rows, width) = gradient.rows();
+        let n_rows = half.clamp(rows.start, rows.end).abs_diff(rows.start) / width;
+        let at = if rows.contains(&half) { rows.start + n_rows * width } else { half };
         let (parameters, mean, root, ages) = (
             self.parameters.split_at_mut(at),
             self.mean.split_at_mut(at),
@@ -146,38 +148,101 @@ impl Sweep<'_> {
         (first, second)
     }
 
-    pub(super) fn run(self, step: Step, fading: Fading<'_>, gradient: &Gradient) {
-        let Self { start, parameters, mean, root, ages, mut followers } = self;
-        let end = start + parameters.len();
-        let mut ages = ages.iter_mut();
+    /// Steps along the sum of some gradients of one shape.
+    pub(super) fn run(mut self, step: Step, fading: Fading<'_>, gradients: &[&Gradient]) {
+        let (rows, width) = gradients[0].rows();
+        let (start, end) = (self.start, self.start + self.parameters.len());
+        let inside = start.max(rows.start)..end.min(rows.end);
+        let first = inside.start.saturating_sub(rows.start) / width;
+        let mut sum = [0.0; BLOCK];
         vectorised(
             #[inline(always)]
             || {
-                let stretches =
-                    gradient.stretches(BLOCK).skip_while(|(range, _)| range.start < start);
-                for (range, row) in stretches.take_while(|(range, _)| range.start < end) {
-                    let values = &gradient.values()[range.clone()];
-                    let range = range.start - start..range.end - start;
-                    let moments = (&mut mean[range.clone()], &mut root[range.clone()]);
-                    let moved = &mut parameters[range.clone()];
-                    let age = row.and_then(|_| ages.next());
-                    let now = age.as_ref().map_or(1, |age| age.saturating_add(1));
-                    let written = row.is_none_or(|row| gradient.is_touched(row));
-                    if let Some(age) = age {
-                        *age = if written { 0 } else { now };
-                    }
+                let known = |range| (range, None);
+                let fade = fading.after(1);
+                self.move_along(step, fade, gradients, known(start..end.min(rows.start)), &mut sum);
+                for (index, at) in inside.step_by(width).enumerate() {
+                    let (range, row) = (at..at + width, first + index);
+                    let age = self.ages[index].saturating_add(1);
+                    let written = gradients.iter().any(|gradient| gradient.is_touched(row));
+                    self.ages[index] = if written { 0 } else { age };
                     if written {
-                        step.apply(fading.after(now), values, moments, moved);
-                    } else if now < fading.rest {
-                        step.coast(fading.after(now), (moments.0, moments.1), moved);
-                    }
-                    for follower in &mut followers {
-                        if !follower.numbers.is_empty() {
-                            follow(&mut follower.numbers[range.clone()], moved, follower.rate);
-                        }
+                        let fade = fading.after(age);
+                        self.move_along(step, fade, gradients, (range, Some(row)), &mut sum);
+                    } else {
+                        let fade = (age < fading.rest).then(|| fading.after(age));
+                        self.coast(step, fade, range);
                     }
                 }
+                self.move_along(step, fade, gradients, known(start.max(rows.end)..end), &mut sum);
             },
         );
     }
+
+    /// Moves a stretch along the gradients, those of one row where it is one.
+    #[inline(always)]
+    fn move_along(
+        &mut self,
+        step: Step,
+        fade: Fade,
+        gradients: &[&Gradient],
+        (range, row): (Range<usize>, Option<usize>),
+        sum: &mut [f32; BLOCK],
+    ) {
+        let mut part = range.start..range.start;
+        while part.end < range.end {
+            part = part.end..range.end.min(part.end + BLOCK);
+            let here = part.start - self.start..part.end - self.start;
+            let moments = (&mut self.mean[here.clone()], &mut self.root[here.clone()]);
+            let moved = &mut self.parameters[here.clone()];
+            step.apply(fade, total(gradients, (part.clone(), row), sum), moments, moved);
+            self.follow(here);
+        }
+    }
+
+    /// Lets a row that nobody wrote go on as it was going, unless it rests.
+    #[inline(always)]
+    fn coast(&mut self, step: Step, fade: Option<Fade>, range: Range<usize>) {
+        let here = range.start - self.start..range.end - self.start;
+        if let Some(fade) = fade {
+            let moments = (&self.mean[here.clone()], &self.root[here.clone()]);
+            step.coast(fade, moments, &mut self.parameters[here.clone()]);
+        }
+        self.follow(here);
+    }
+
+    #[inline(always)]
+    fn follow(&mut self, here: Range<usize>) {
+        for follower in &mut self.followers {
+            if !follower.numbers.is_empty() {
+                let moved = &self.parameters[here.clone()];
+                follow(&mut follower.numbers[here.clone()], moved, follower.rate);
+            }
+        }
+    }
+}
+
+/// The sum of a stretch of some gradients, of those who wrote it.
+#[inline(always)]
+fn total<'a>(
+    gradients: &[&'a Gradient],
+    (range, row): (Range<usize>, Option<usize>),
+    sum: &'a mut [f32; BLOCK],
+) -> &'a [f32] {
+    if let [gradient] = gradients {
+        return &gradient.values()[range];
+    }
+    let mut written = gradients.iter().filter(|g| row.is_none_or(|row| g.is_touched(row)));
+    let Some(first) = written.next().map(|g| &g.values()[range.clone()]) else { return &[] };
+    let Some(second) = written.next() else { return first };
+    let sum = &mut sum[..range.len()];
+    for ((sum, x), y) in sum.iter_mut().zip(first).zip(&second.values()[range.clone()]) {
+        *sum = x + y;
+    }
+    for other in written {
+        for (sum, x) in sum.iter_mut().zip(&other.values()[range.clone()]) {
+            *sum += x;
+        }
+    }
+    sum
 }

@@ -1,21 +1,31 @@
 //! The composition root: options become trainings, run directories become policies and fronts.
 
+mod adapting;
+mod calibrating;
 mod choosing;
 mod config;
+mod contract;
+mod fit;
+mod learned_limits;
 mod legacy;
 pub mod limits;
 mod model;
+mod model_card;
 mod narrow;
 mod played;
+mod scoring;
 mod session;
 mod teams;
 
+pub use adapting::{Adapted, AdaptedLimit, Adapting};
 pub use config::Config;
+pub use contract::contract;
+pub use learned_limits::LearnedLimit;
 pub use legacy::read_front;
-pub use model::{
-    Decision, Model, TrainedPolicy, episodes_of, named_multipliers, play, sweep_policies,
-};
+pub use model::{Decision, Model, TrainedPolicy, trained_from};
+pub use model_card::{model_card, write_model_card};
 pub use played::{Moment, Played};
+pub use scoring::{episodes_of, named_multipliers, play, sweep_policies};
 pub use session::{End, Session, Watch};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! A trained run, ready to play: one policy for every trade-off, scores, fronts, single decisions.
 
-use super::{Config, Played, legacy, limits, narrow::NarrowModel, session::read_config, vectorise};
+use super::{Config, Played, fit, legacy, limits, narrow::NarrowModel, session::read_config};
 use crate::{
     algorithm::{
         CgCmarlOptions, OperatingPoint, TrainedModel, cg_cmarl::CgCmarlModel, multiplier_label,
@@ -8,19 +8,16 @@ use crate::{
     checkpoint::Checkpoint,
     coordination::{Coordination, FactorTables},
     environment::{Batch, Environment, Policy, Scenario, Spec},
-    episode::{Acting, Controller, Summary},
+    episode::Acting,
     error::{Error, Result},
-    evaluation::{
-        EvaluationOptions, Front, Measures, Named, RandomPolicy, Score, front::RANDOM, grid,
-        play_episodes,
-    },
+    evaluation::Front,
     graph::{CoordinationGraph, JointAction},
     run_dir::RunDir,
 };
 use std::{path::Path, sync::Arc};
 
 /// Environments side by side in an evaluation.
-const EVALUATION_WIDTH: usize = 250;
+pub(super) const EVALUATION_WIDTH: usize = 250;
 
 /// A trained run, ready to play.
 ///
@@ -56,6 +53,11 @@ impl Model {
         Ok(Self { config, run, steps: weights.step, weights })
     }
 
+    /// A number that tells it from other models.
+    pub fn fingerprint(&self) -> u32 {
+        self.weights.fingerprint()
+    }
+
     /// The scenario it was trained in.
     pub fn scenario(&self) -> Result<Scenario> {
         self.config.scenario()
@@ -69,15 +71,8 @@ impl Model {
     /// What was trained, for a scenario of the same task (its team may differ where the
     /// observation allows); refuses a team that does not fit the memory.
     pub fn trained(&self, scenario: &Scenario) -> Result<Box<dyn TrainedModel>> {
-        let environment = scenario.build()?;
-        let view = environment.view();
-        let n_together = limits::states_together(&self.config, view.spec())?;
-        let algorithm = self.config.algorithm()?;
-        let model = algorithm
-            .model(&self.config.options, view, &self.weights)
-            .map_err(|error| self.explain(scenario, error))?;
-        let fits = n_together >= EVALUATION_WIDTH;
-        Ok(if fits { model } else { Box::new(NarrowModel { model, n_together }) })
+        trained_from(&self.config, scenario, &self.weights)
+            .map_err(|error| self.explain(scenario, error))
     }
 
     /// The policy at one multiplier for all constraints; a baseline plays at its own trade-off.
@@ -114,10 +109,19 @@ impl Model {
         Ok(multipliers.iter().map(point).collect())
     }
 
-    /// Takes over how a changed configuration acts; what was trained stays.
-    pub fn act_as(&mut self, config: &Config) {
+    /// Takes over how a changed configuration acts; refuses what would change the shape of the
+    /// network or what it sees, by the key.
+    pub fn act_as(&mut self, config: &Config) -> Result<()> {
+        fit::check(self, config)?;
         self.config.options.clone_from(&config.options);
         self.config.training.memory_limit = config.training.memory_limit;
+        Ok(())
+    }
+
+    /// What was trained, as another configuration would have it.
+    pub(super) fn trained_as(&self, config: &Config) -> Result<Box<dyn TrainedModel>> {
+        let environment = config.scenario()?.build()?;
+        config.algorithm()?.model(&config.options, environment.view(), &self.weights)
     }
 
     /// Whether it plays at any multiplier; a baseline has the one trade-off it was trained with.
@@ -179,87 +183,20 @@ impl Model {
         let (graph, tables) = (graph.clone(), tables.clone());
         Ok(Decision { graph, tables, action, answer })
     }
-
-    /// Scores every operating point on the same start states, with the random policy and the task's
-    /// references.
-    pub fn sweep(
-        &self,
-        scenario: &Scenario,
-        options: &EvaluationOptions,
-        done: &mut dyn FnMut(&Score),
-    ) -> Result<Front> {
-        let points = grid(options, &scenario.spec()?)?;
-        let points = self.operating_points(scenario, &points)?;
-        sweep_policies(scenario, &self.config.algorithm, options, points, done)
-    }
 }
 
-/// Scores policies on the same start states, with the random policy and the task's references.
-pub fn sweep_policies(
+/// What some weights play, on disk or not; refuses a team that does not fit the memory.
+pub fn trained_from(
+    config: &Config,
     scenario: &Scenario,
-    algorithm: &str,
-    options: &EvaluationOptions,
-    points: Vec<OperatingPoint>,
-    done: &mut dyn FnMut(&Score),
-) -> Result<Front> {
-    let spec = scenario.spec()?;
-    let mut references = Vec::new();
-    for mut reference in scenario.references()? {
-        let mut acting = Acting(reference.policy.as_mut());
-        references.push(play(scenario, options, &reference.name, Named::default(), &mut acting)?);
-    }
-    let mut random = RandomPolicy::default();
-    references.push(play(scenario, options, RANDOM, Named::default(), &mut random)?);
-    let mut scores = Vec::new();
-    for mut point in points {
-        let multipliers = named_multipliers(&spec, &point.multipliers);
-        let mut acting = Acting(point.policy.as_mut());
-        scores.push(play(scenario, options, &point.label, multipliers, &mut acting)?);
-        scores.last().into_iter().for_each(&mut *done);
-    }
-    Ok(Front::new(
-        (scenario.name(), algorithm),
-        spec.n_agents(),
-        Measures::of(&spec),
-        scores,
-        references,
-        scenario.card()?,
-    ))
-}
-
-/// Multipliers by the names of their constraints; through text, so that 0.05 stays 0.05 in double
-/// precision.
-pub fn named_multipliers(spec: &Spec, multipliers: &[f32]) -> Named<f64> {
-    let double = |m: &f32| m.to_string().parse().unwrap_or(f64::from(*m));
-    let names = spec.constraint_names().into_iter();
-    names.zip(multipliers.iter().map(double)).collect()
-}
-
-/// The score of one policy.
-pub fn play(
-    scenario: &Scenario,
-    options: &EvaluationOptions,
-    label: &str,
-    multipliers: Named<f64>,
-    controller: &mut dyn Controller,
-) -> Result<Score> {
-    let episodes = episodes_of(scenario, options, controller)?;
-    Ok(Score::of_episodes(label, multipliers, &scenario.spec()?.reported(), &episodes))
-}
-
-/// The episodes of one policy.
-pub fn episodes_of(
-    scenario: &Scenario,
-    options: &EvaluationOptions,
-    controller: &mut dyn Controller,
-) -> Result<Vec<Summary>> {
-    let spec = scenario.spec()?;
-    options.check(&spec)?;
-    let n_together = EVALUATION_WIDTH.min(limits::environments_together(&spec));
-    let mut environments = vectorise(scenario, options.episodes.min(n_together))?;
-    let episodes = 0..options.episodes as u64;
-    let played = play_episodes(&mut environments, controller, episodes, options.start_seed);
-    environments.failure().map_or(Ok(played), Err)
+    weights: &Checkpoint<'_>,
+) -> Result<Box<dyn TrainedModel>> {
+    let environment = scenario.build()?;
+    let view = environment.view();
+    let n_together = limits::states_together(config, view.spec())?;
+    let model = config.algorithm()?.model(&config.options, view, weights)?;
+    let fits = n_together >= EVALUATION_WIDTH;
+    Ok(if fits { model } else { Box::new(NarrowModel { model, n_together }) })
 }
 
 /// A frozen policy with all it needs to act: the whole of deployment.

@@ -1,6 +1,6 @@
 //! A training tied to its run directory: started, stopped, resumed.
 
-use super::{Config, limits, teams, vectorise};
+use super::{Config, contract::header, limits, model_card::write_model_card, teams, vectorise};
 use crate::{
     algorithm::Start,
     checkpoint::Checkpoint,
@@ -19,6 +19,15 @@ pub trait Watch {
     /// Whether to save and stop now.
     fn stop(&self) -> bool {
         false
+    }
+    /// Whether to be shown what would be played after so many steps.
+    fn wants_model(&self, _steps: u64) -> bool {
+        false
+    }
+    /// What would be played after so many steps; tells whether the training goes on, or ends here as
+    /// if all its steps were done.
+    fn model(&mut self, _steps: u64, _model: &Checkpoint<'_>) -> Result<bool> {
+        Ok(true)
     }
 }
 
@@ -55,6 +64,12 @@ impl Session {
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
         writer.save_checkpoint(&mut training.save())?;
         Ok(Self { training, writer, config })
+    }
+
+    /// Refuses a configuration that could not be trained, without training it.
+    pub fn check(config: &Config) -> Result<()> {
+        limits::check(config)?;
+        training(config).map(drop)
     }
 
     /// Takes a run up at its newest checkpoint.
@@ -104,7 +119,13 @@ impl Session {
             if let Some(line) = &round.line {
                 self.writer.append_metrics(line)?;
             }
-            watch.round(self.training.steps(), round.line.as_ref());
+            let steps = self.training.steps();
+            watch.round(steps, round.line.as_ref());
+            // Nothing is saved at an early end: what is killed before its model is written comes to
+            // the same end again.
+            if watch.wants_model(steps) && !watch.model(steps, &self.training.model())? {
+                break;
+            }
             let stop = watch.stop();
             if round.checkpoint || stop {
                 let mut checkpoint = self.training.save();
@@ -115,7 +136,11 @@ impl Session {
                 return Ok(End::Stopped);
             }
         }
-        self.writer.finish(&self.training.model())?;
+        let mut model = self.training.model();
+        refuse_diverged(&model)?;
+        model.about = header(&self.config)?;
+        self.writer.finish(&model)?;
+        write_model_card(self.run_dir(), &self.config, self.steps())?;
         Ok(End::Finished)
     }
 }

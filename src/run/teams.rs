@@ -8,7 +8,13 @@ use crate::{
 use std::ops::Range;
 
 /// Share of a training after which every one of its teams plays; small ones begin.
-const ALL_PLAY: f64 = 0.4;
+const ALL_PLAY: f64 = 0.25;
+
+/// How much faster than its size a team's share of the steps grows: what a pair must learn grows too.
+const SHARE_POWER: f64 = 1.3;
+
+/// Fewest environments of a team that learns beside larger ones.
+const FEWEST_ENVIRONMENTS: usize = 2;
 
 /// One team's part of a training.
 pub(super) struct Part {
@@ -63,9 +69,9 @@ fn one_after_the_other(config: &Config, own: usize) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// All teams to the end, the small ones from the beginning, larger ones a little later. A team has
-/// environments in proportion to its size, and so its share of the steps and updates: small ones
-/// learn from less.
+/// All teams to the end, the small ones from the beginning, larger ones a little later. A team's
+/// environments, and so its share of the steps and updates, grow with its size: small ones learn from
+/// less.
 fn together(config: &Config, own: usize) -> Result<Vec<Part>> {
     let (teams, scenario) = (&config.training.teams, config.scenario()?);
     let refuse = |reason: String| Error::setting("teams", format!("{teams:?}"), reason);
@@ -83,7 +89,10 @@ fn together(config: &Config, own: usize) -> Result<Vec<Part>> {
     };
     let part = |(index, &agents): (usize, &usize)| {
         let scenario = scenario.with_agents(agents)?;
-        let environments = (config.training.environments * agents).div_ceil(own);
+        let share = (agents as f64 / own as f64).powf(SHARE_POWER);
+        let most = config.training.environments;
+        let environments =
+            ((most as f64 * share).ceil() as usize).max(FEWEST_ENVIRONMENTS.min(most));
         Ok(Part { scenario, environments, plays: begin(index)..u64::MAX })
     };
     teams.iter().enumerate().map(part).collect()
@@ -116,7 +125,7 @@ mod tests {
         let words = ["agents=2..4", "agents=2,3,4", "agents=[2,3,4]", "agents=4 teams=2,3,4"];
         for words in words {
             let parts = parts_of(&format!("{words} total_steps=3000")).unwrap();
-            assert_eq!(parts, [(2, 0), (3, 400), (4, 800)], "{words}");
+            assert_eq!(parts, [(2, 0), (3, 250), (4, 500)], "{words}");
         }
     }
 

@@ -28,14 +28,20 @@ pub const FRONT_CSV: &str = "front.csv";
 pub const FRONT_SVG: &str = "front.svg";
 /// The same as a picture.
 pub const FRONT_PNG: &str = "front.png";
+/// The measures over a grid of two multipliers as a drawing.
+pub const SURFACE_SVG: &str = "surface.svg";
+/// The same as a picture.
+pub const SURFACE_PNG: &str = "surface.png";
 /// The folder of the fronts of the smaller teams that learned together with the run's own.
 pub const TEAMS: &str = "teams";
 /// The multiplier that keeps a limit, with its evidence.
 pub const CHOICE: &str = "choice.json";
+/// The model card: what was trained, and its front, for people and model hubs.
+pub const MODEL_CARD: &str = "README.md";
 /// Where the errors of the trained model come from.
 pub const ERROR_BUDGET: &str = "error_budget.json";
-/// How long the run was trained, where somebody noted it.
-pub const TRAINING_SECONDS: &str = "training_seconds.json";
+/// What the team achieved without exploration while it was trained, where somebody played it.
+pub const GREEDY: &str = "greedy.json";
 
 /// The name of a checkpoint after some environment steps; names sort as their steps do.
 pub fn checkpoint(step: u64) -> String {

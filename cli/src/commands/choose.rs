@@ -11,7 +11,7 @@ use cgcmarl::{
     Error, Model,
     environment::{Metric, Spec},
     evaluation::{
-        Choice, Limits, Measures, Named,
+        Choice, EvaluationOptions, Limits, Measures, Named,
         choice::{Candidate, TestResult, best},
     },
     run::on_threads,
@@ -78,6 +78,7 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
     };
     limits.check(&measures)?;
     let mut options = model.config.evaluation.clone();
+    vary_what_is_limited(&mut options, &limits);
     apply_lists(&args.multipliers, &spec, &mut options)?;
     let played = &mut |label: &str, episode| remark(&format!("{label}: episode {episode}"));
     let candidates = on_threads(threads, || model.candidates(&options, &limits, played))??;
@@ -104,8 +105,18 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
     Ok(if chosen.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A constraint that is limited is tried at many multipliers, also where the run's own sweep keeps it at one.
+fn vary_what_is_limited(options: &mut EvaluationOptions, limits: &Limits) {
+    let EvaluationOptions { grid, multipliers, .. } = options;
+    for (name, list) in grid.iter_mut().filter(|(name, _)| limits.limits.get(name).is_some()) {
+        if list.len() == 1 && !name.is_empty() {
+            list.clone_from(multipliers);
+        }
+    }
+}
+
 /// The limits as they were written, by constraint.
-fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
+pub(super) fn limits(texts: &[String], spec: &Spec) -> anyhow::Result<Named<f64>> {
     let names = spec.constraint_names();
     let mut found: Vec<(String, f64)> = vec![];
     for text in texts {

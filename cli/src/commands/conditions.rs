@@ -24,6 +24,13 @@ impl Conditions {
         self.settings.is_empty() && self.agents.is_none() && self.layout.is_none()
     }
 
+    /// The same words again, for another process.
+    pub(super) fn words(&self) -> Vec<String> {
+        let agents = self.agents.map(|agents| format!("--agents={agents}"));
+        let layout = self.layout.as_ref().map(|layout| format!("--layout={layout}"));
+        self.settings.iter().cloned().chain(agents).chain(layout).collect()
+    }
+
     /// The configuration under these conditions.
     pub(crate) fn apply(&self, config: &Config) -> anyhow::Result<Config> {
         let mut changes = overrides(&self.settings)?;

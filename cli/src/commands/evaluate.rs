@@ -1,7 +1,9 @@
 //! `evaluate`: one trained model at one multiplier, or a baseline at its own trade-off.
 
 use super::{
+    adapt::{self, AdaptArgs},
     conditions::Conditions,
+    merge::PartArgs,
     multiplier,
     output::{self, OutputFormat, print},
 };
@@ -24,6 +26,9 @@ Examples:
   cgcmarl evaluate RUN --multiplier 0.5
   cgcmarl evaluate RUN --multiplier NAME=0.5,OTHER=0.1   each constraint by its name
   cgcmarl evaluate RUN --agents 6 --episodes 2000
+  cgcmarl evaluate RUN --episodes 2000 --episode-range 0..500 --part a.json   a part, for `merge`
+  cgcmarl evaluate RUN --calibration                     what its values predict beside what comes true
+  cgcmarl evaluate RUN --adapt --limit NAME=0.005        dual updates go on while it plays
   cgcmarl evaluate RUN --export-uai decision.LG          its first decision, for other solvers";
 
 /// What `evaluate` takes.
@@ -34,13 +39,22 @@ pub(crate) struct EvaluateArgs {
     run: PathBuf,
     #[command(flatten)]
     conditions: Conditions,
-    /// Weight of the constraints: one number for all, or each as NAME=NUMBER, separated by commas; a
-    /// baseline has none [default: what `choose` left in the run, else 1]
+    /// Weight of the constraints: one number for all, or each as NAME=NUMBER, separated by commas, or
+    /// `learned` for what a training with mode=learned ended with; a baseline has none [default: what
+    /// `choose` left in the run, else 1; with --adapt 0]
     #[arg(long, value_name = "λ", allow_hyphen_values = true)]
     multiplier: Option<String>,
     /// Episodes to play [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
+    #[command(flatten)]
+    part: PartArgs,
+    /// Compare the discounted reward and costs that the values predict at the start of each episode
+    /// with what comes true
+    #[arg(long, conflicts_with_all = ["adapt", "export_uai", "beside_paper"])]
+    calibration: bool,
+    #[command(flatten)]
+    adaptation: AdaptArgs,
     /// Write one decision as a log-UAI file instead of playing
     #[arg(long, value_name = "FILE")]
     export_uai: Option<PathBuf>,
@@ -63,9 +77,15 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let threads = output::threads(args.threads)?;
     let mut model = Model::open(&args.run)?;
     let mut config = args.conditions.apply(&model.config)?;
-    model.act_as(&config);
+    model.act_as(&config)?;
     config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     let spec = config.scenario()?.spec()?;
+    if args.adaptation.is_wanted()? {
+        multiplier::refuse_baseline(&model, "--adapt")?;
+        let start = args.multiplier.as_deref();
+        let adapted = adapt::run(&args.adaptation, start, &model, &config, threads)?;
+        return adapt::show(&adapted, &Measures::of(&spec), args.format);
+    }
     let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
     if args.beside_paper {
         paper::check(&config.task)?;
@@ -75,15 +95,42 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         output::check_file(file)?;
         return export(args, &model, &config, file, &multipliers);
     }
+    if let Some(range) = args.part.range(config.evaluation.episodes)? {
+        let (scenario, options) = (config.scenario()?, &config.evaluation);
+        let points = [multipliers];
+        let play = || model.score_part(&scenario, options, range, &points);
+        return args.part.write(&on_threads(threads, play)??);
+    }
+    if args.calibration {
+        multiplier::refuse_baseline(&model, "--calibration")?;
+        let scenario = config.scenario()?;
+        let found = on_threads(threads, || {
+            model.calibration(&scenario, &config.evaluation, &multipliers)
+        })??;
+        match args.format {
+            OutputFormat::Table => print(&table::calibration_table(&found)),
+            OutputFormat::Json => print(&serde_json::to_string_pretty(&found)?),
+        }?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let score = on_threads(threads, || score(&model, &config, multipliers))??;
-    match args.format {
-        OutputFormat::Table => print(&table::score_table(&score, &Measures::of(&spec))),
-        OutputFormat::Json => print(&serde_json::to_string_pretty(&score)?),
-    }?;
+    print_score(&score, &Measures::of(&spec), args.format)?;
     if args.beside_paper && args.format == OutputFormat::Table {
         print(&format!("\n{}", paper::table(spec.n_agents())))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a score.
+pub(super) fn print_score(
+    score: &Score,
+    measures: &Measures,
+    format: OutputFormat,
+) -> anyhow::Result<()> {
+    match format {
+        OutputFormat::Table => print(&table::score_table(score, measures)),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(score)?),
+    }
 }
 
 /// The score of a model under some conditions.

@@ -6,7 +6,12 @@ use crate::{
     report::onnx::{Dense, RegionNetwork},
 };
 use anyhow::{Context, ensure};
-use cgcmarl::{Model, algorithm::cg_cmarl::TwoHead, checkpoint::atomic, environment::Spec};
+use cgcmarl::{
+    Model,
+    algorithm::cg_cmarl::TwoHead,
+    checkpoint::atomic,
+    run::{contract, model_card},
+};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -15,11 +20,13 @@ const EXAMPLES: &str = "\
 Examples:
   cgcmarl export RUN --out network.onnx
   cgcmarl export RUN --format onnx --out network.onnx
+  cgcmarl export RUN --format model-card --out RUN/README.md   for a run that has none yet
 
-The file takes rows and gives tables. A row is what a region sees, its members in their order, then
+The ONNX file takes rows and gives tables. A row is what a region sees, its members in their order, then
 0.3·ln(1 + 20·λ) for each constraint where the network sees multipliers. A table has one number for
 each joint action of a region's members, the last member's action fastest: the task's first, then one
-table for each constraint. Act on the first + Σ λ·(the others), summed over the regions. Everything a
+table for each constraint. Act on the first + Σ λ·(the others), summed over the regions; a model with
+one augmented value has one table, to act on as it is. Everything a
 reader must know is in the file's metadata, under `contract`.";
 
 /// Formats that are written.
@@ -27,6 +34,8 @@ reader must know is in the file's metadata, under `contract`.";
 enum Format {
     /// ONNX, read by onnxruntime and others
     Onnx,
+    /// A model card: Markdown with the front matter of model hubs
+    ModelCard,
 }
 
 /// What `export` takes.
@@ -47,15 +56,10 @@ pub(crate) struct ExportArgs {
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     ensure!(!args.out.exists(), "{} exists already", args.out.display());
     let model = Model::open(&args.run)?;
-    let scenario = model.scenario()?;
-    let trained = model.cg_cmarl(&scenario)?;
-    let environment = scenario.build()?;
-    let view = environment.view();
-    let context = trained.context(view);
     let bytes = match args.format {
-        Format::Onnx => {
-            let contract = contract(&model, context.network, view.spec(), view.n_frames());
-            onnx(context.network, context.parameters, vec![("contract".into(), contract)])?
+        Format::Onnx => onnx_of(&model)?,
+        Format::ModelCard => {
+            model_card(&model.config, model.steps, model.front().ok().as_ref())?.into_bytes()
         }
     };
     atomic::write(&args.out, &bytes)?;
@@ -63,25 +67,25 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a reader must know.
-fn contract(model: &Model, network: &TwoHead, spec: &Spec, n_frames: usize) -> String {
-    let heads: Vec<String> =
-        std::iter::once("task".to_owned()).chain(spec.constraint_names()).collect();
-    json!({
-        "task": spec.task,
-        "algorithm": model.config.algorithm,
-        "steps": model.steps,
-        "agents": spec.n_agents(),
-        "actions": spec.n_actions(),
-        "region_size": network.head().region_size(),
-        "region_width": spec.region_width,
-        "multiplier_inputs": network.n_multipliers(),
-        "multiplier_input": "0.3 * ln(1 + 20 * multiplier)",
-        "heads": heads,
-        "frames": n_frames,
-        "orders": "tables are averaged over both orders of a pair's members",
-    })
-    .to_string()
+/// The network that all regions share.
+fn onnx_of(model: &Model) -> anyhow::Result<Vec<u8>> {
+    let scenario = model.scenario()?;
+    let trained = model.cg_cmarl(&scenario)?;
+    let environment = scenario.build()?;
+    let view = environment.view();
+    let context = trained.context(view);
+    let mut told = contract(&model.config, view);
+    let network = context.network;
+    let more = [
+        ("steps", json!(model.steps)),
+        ("actions", json!(view.spec().n_actions())),
+        ("region_size", json!(network.head().region_size())),
+        ("multiplier_inputs", json!(network.n_multipliers())),
+        ("multiplier_input", json!("0.3 * ln(1 + 20 * multiplier)")),
+        ("orders", json!("tables are averaged over both orders of a pair's members")),
+    ];
+    told.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    onnx(network, context.parameters, vec![("contract".into(), json!(told).to_string())])
 }
 
 fn onnx(

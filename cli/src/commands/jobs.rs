@@ -1,81 +1,83 @@
-//! `jobs` and `run-job`: trainings for any scheduler, one line each, done by whoever takes it.
+//! `jobs`: trainings, rows of a reproduction or parts of a sweep for any scheduler, one line each.
 
 use super::{
     config::resolve,
-    output::{self, print, remark},
-    sweep::sweep_and_save,
-    train::train_to_the_end,
+    job::Line,
+    output::print,
+    reproduce::{ReproduceArgs, planned},
+    sweep::SweepArgs,
 };
 use crate::exit::ExitCode;
-use anyhow::{Context, ensure};
-use cgcmarl::{
-    Error,
-    run::{End, Session, on_threads},
-    run_dir::files,
-};
-use clap::Args;
-use serde::{Deserialize, Serialize};
-use std::{io::Read, path::PathBuf};
+use anyhow::{Context, bail, ensure};
+use cgcmarl::{Error, run::Session};
+use clap::{Args, Subcommand};
+use std::{collections::BTreeMap, path::PathBuf};
 
-const JOBS_EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   cgcmarl jobs --over seed=1,2,3 --over agents=3,6 --out grid > jobs.jsonl
   cgcmarl jobs --over algorithm=cg_cmarl,iql --over seed=1,2 task=NAME total_steps=100000 --out grid
+  cgcmarl jobs reproduce --agents 3,4 --seeds 2 --out reproduction > jobs.jsonl
+  cgcmarl jobs sweep RUN --episodes 100000 --parts 16 --out parts > jobs.jsonl
   while read -r job; do cgcmarl run-job \"$job\"; done < jobs.jsonl
 
-A line is a job: its settings, and where its run goes. Give lines to `run-job` on any machine that
-sees the same folder.";
+A line is a job: what to do, and where its result goes. Give lines to `run-job` on any machine that
+sees the same folder. When all are done: `cgcmarl reproduce` with the same words writes the tables,
+`cgcmarl merge parts/*.json --out RUN` the front.";
 
-const RUN_JOB_EXAMPLES: &str = "\
-Examples:
-  cgcmarl run-job '{\"out\": \"grid/seed=1\", \"settings\": [\"seed=1\"]}'
-  head -1 jobs.jsonl | cgcmarl run-job -
-
-Does what is not done: trains, goes on from the last checkpoint, or only sweeps; a finished job is
-kept. However often it is killed and started again, the bytes are those of one undisturbed run. Exit
-code 75 says that another process is at it, 130 that it was interrupted and saved.";
-
-/// Exit code of a job that another process is doing: try again later.
-const BUSY: u8 = 75;
+/// Most parts of a sweep.
+const MOST_PARTS: usize = 100_000;
 
 /// What `jobs` takes.
 #[derive(Debug, Args)]
-#[command(after_help = JOBS_EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct JobsArgs {
+    #[command(subcommand)]
+    other: Option<OtherJobs>,
     /// Settings that all jobs share, such as agents=6 gamma=0.9
     settings: Vec<String>,
     /// A setting and the values it takes, separated by commas; several make every combination
     #[arg(long, value_name = "KEY=A,B,…", required = true)]
     over: Vec<String>,
     /// The folder of the runs
-    #[arg(long)]
-    out: PathBuf,
+    #[arg(long, required = true)]
+    out: Option<PathBuf>,
 }
 
-/// What `run-job` takes.
+/// Jobs that are no grid of trainings.
+#[derive(Debug, Subcommand)]
+enum OtherJobs {
+    /// The rows of a reproduction, as `cgcmarl reproduce` takes them
+    Reproduce(ReproduceArgs),
+    /// The parts of a sweep, as `cgcmarl sweep` takes it
+    Sweep(PartsArgs),
+}
+
+/// The parts of a sweep.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_JOB_EXAMPLES)]
-pub(crate) struct RunJobArgs {
-    /// A line of `jobs`, or - to read it from standard input
-    job: String,
-    /// Threads; they change the speed, never the result [default: one per core]
+struct PartsArgs {
+    #[command(flatten)]
+    sweep: SweepArgs,
+    /// Into how many parts the episodes are divided
     #[arg(long)]
-    threads: Option<usize>,
-    /// Say nothing while working
-    #[arg(long)]
-    quiet: bool,
+    parts: usize,
 }
 
-/// One training.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Job {
-    out: PathBuf,
-    settings: Vec<String>,
-}
-
-/// Prints the jobs, every one of which was resolved.
+/// Prints the jobs, every one of which was resolved and checked.
 pub(crate) fn list(args: &JobsArgs) -> anyhow::Result<ExitCode> {
+    let lines = match (&args.other, &args.out) {
+        (Some(OtherJobs::Reproduce(reproduce)), _) => rows(reproduce)?,
+        (Some(OtherJobs::Sweep(parts)), _) => self::parts(parts)?,
+        (None, Some(out)) => grid(args, out)?,
+        (None, None) => bail!("`--out` is missing"),
+    };
+    let lines = lines.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    print(&lines.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every combination of the settings that vary.
+fn grid(args: &JobsArgs, out: &std::path::Path) -> anyhow::Result<Vec<Line>> {
     let mut combinations: Vec<Vec<String>> = vec![vec![]];
     for over in &args.over {
         let (key, values) =
@@ -93,56 +95,41 @@ pub(crate) fn list(args: &JobsArgs) -> anyhow::Result<ExitCode> {
             })
             .collect();
     }
-    let mut lines = Vec::new();
+    let (mut lines, mut known) = (Vec::new(), BTreeMap::new());
     for varied in combinations {
         let settings = [&args.settings[..], &varied].concat();
-        resolve(None, &settings)?;
-        let job = Job { out: args.out.join(varied.join(",")), settings };
-        lines.push(serde_json::to_string(&job)?);
+        let config = resolve(None, &settings)?;
+        let name = varied.join(",");
+        Session::check(&config).with_context(|| name.clone())?;
+        if let Some(twin) = known.insert(config.to_toml(), name.clone()) {
+            let reason = format!("is the same training as {twin}");
+            bail!(Error::setting("--over", name, reason));
+        }
+        lines.push(Line::training(out.join(name), settings));
     }
-    print(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(lines)
 }
 
-/// Does what is not done of a job.
-pub(crate) fn run(args: &RunJobArgs) -> anyhow::Result<ExitCode> {
-    let threads = output::threads(args.threads)?;
-    let mut text = args.job.clone();
-    if text == "-" {
-        text.clear();
-        std::io::stdin().read_to_string(&mut text).context("standard input")?;
+/// Every row of a reproduction.
+fn rows(args: &ReproduceArgs) -> anyhow::Result<Vec<Line>> {
+    let plan = planned(args)?;
+    let line = |job| Line::row(args.folder().into(), &plan, job);
+    plan.jobs().into_iter().map(line).collect()
+}
+
+/// Every part of a sweep: stretches of episodes whose lengths differ by one at the most.
+fn parts(args: &PartsArgs) -> anyhow::Result<Vec<Line>> {
+    let (episodes, parts) = (args.sweep.check()?, args.parts);
+    if !(1..=MOST_PARTS.min(episodes)).contains(&parts) {
+        let reason = format!("must be 1 to {}", MOST_PARTS.min(episodes));
+        bail!(Error::setting("--parts", parts, reason));
     }
-    let job: Job = serde_json::from_str(text.trim()).with_context(|| format!("job {text}"))?;
-    ensure!(!job.out.as_os_str().is_empty(), "job {text}: `out` is empty");
-    let config = resolve(None, &job.settings)?;
-    let mut training = on_threads(threads, || Session::take_up(&config, &job.out))?;
-    if let Err(Error::Busy(file)) = &training {
-        remark(&format!("{} is being written by another cgcmarl; try again later", file.display()));
-        return Ok(ExitCode::from(BUSY));
-    }
-    let status = match &mut training {
-        Ok(None) if job.out.join(files::FRONT_JSON).exists() => "kept",
-        Ok(None) => "swept",
-        Ok(Some(session)) if session.steps() > 0 => "resumed",
-        _ => "trained",
+    let out = args.sweep.out().context("`--out` is missing: the folder of the parts")?;
+    let border = |part: usize| episodes / parts * part + (episodes % parts).min(part);
+    let line = |part: usize| {
+        let (from, to) = (border(part), border(part + 1));
+        let file = out.join(format!("episodes_{from:08}_{to:08}.json"));
+        Line::part(file, args.sweep.words(), [from, to])
     };
-    let quiet = args.quiet;
-    let end = on_threads(threads, || -> anyhow::Result<End> {
-        if let Some(session) = training?
-            && train_to_the_end(session, quiet)? == End::Stopped
-        {
-            return Ok(End::Stopped);
-        }
-        if status != "kept" {
-            sweep_and_save(&job.out, false, quiet)?;
-        }
-        Ok(End::Finished)
-    })??;
-    match end {
-        End::Stopped => Ok(ExitCode::from(130)),
-        End::Finished => {
-            remark(&format!("{}: {status}", job.out.display()));
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    Ok((0..parts).map(line).collect())
 }

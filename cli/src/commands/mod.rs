@@ -1,19 +1,23 @@
 //! One file per verb: glue between arguments and the library.
 
+mod adapt;
 pub(crate) mod check_environment;
 pub(crate) mod choose;
 pub(crate) mod conditions;
 pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod export;
+mod job;
 mod job_runner;
 pub(crate) mod jobs;
+pub(crate) mod merge;
 pub(crate) mod multiplier;
 pub(crate) mod output;
 pub(crate) mod paper_check;
 pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+pub(crate) mod run_job;
 pub(crate) mod solve;
 pub(crate) mod summary;
 pub(crate) mod sweep;

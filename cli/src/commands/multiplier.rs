@@ -8,6 +8,7 @@ use cgcmarl::{
     Error, Model,
     environment::Spec,
     evaluation::{EvaluationOptions, Limits, Measures},
+    run::LearnedLimit,
     run_dir::RunDir,
 };
 use serde_json::Value;
@@ -16,11 +17,16 @@ use serde_json::Value;
 const DEFAULT: f32 = 1.0;
 const ONE: &str = "--multiplier";
 const MANY: &str = "--multipliers";
+/// What stands for the multipliers that a training ended with.
+const LEARNED: &str = "learned";
 
 /// One multiplier per constraint; those that `choose` left in the run are announced.
 pub(crate) fn resolve(given: Option<&str>, model: &Model, spec: &Spec) -> anyhow::Result<Vec<f32>> {
     if let Some(text) = given {
         refuse_baseline(model, ONE)?;
+        if text == LEARNED {
+            return learned(model, spec);
+        }
         return parse(text, &spec.constraint_names());
     }
     match chosen(&model.run, spec)? {
@@ -30,6 +36,35 @@ pub(crate) fn resolve(given: Option<&str>, model: &Model, spec: &Spec) -> anyhow
         }
         None => Ok(vec![DEFAULT; spec.n_constraints()]),
     }
+}
+
+/// The multipliers that a training ended with, and how its limits fared.
+fn learned(model: &Model, spec: &Spec) -> anyhow::Result<Vec<f32>> {
+    let limits = model.learned_limits()?;
+    let last = model.run.metrics()?.pop().unwrap_or_default();
+    limits.iter().for_each(|limit| remark(&told(limit)));
+    let names = spec.constraint_names();
+    let multipliers = names.iter().map(|name| {
+        let multiplier = last[format!("multiplier_{name}")].as_f64().map(|m| m as f32);
+        multiplier.with_context(|| {
+            let reason = "this run learned no multipliers; train with mode=learned";
+            Error::setting(ONE, LEARNED, reason).to_string()
+        })
+    });
+    multipliers.collect()
+}
+
+/// How a learned limit fared, in words.
+pub(crate) fn told(limit: &LearnedLimit) -> String {
+    let LearnedLimit { constraint, limit, cost, multiplier, settling, kept_from } = limit;
+    let kept = kept_from.map_or_else(
+        || "the mean of the training is above it".to_owned(),
+        |step| format!("the mean of the training is within a tenth of it from step {step} on"),
+    );
+    format!(
+        "{constraint}: limit {limit}, {cost:.5} in the last quarter at λ={multiplier:.3}; {}; {kept}",
+        settling.told()
+    )
 }
 
 /// Refuses an option that only a model with multipliers understands.
@@ -71,10 +106,12 @@ pub(crate) fn apply_lists(
     spec: &Spec,
     options: &mut EvaluationOptions,
 ) -> anyhow::Result<()> {
-    if !lists.is_empty() {
+    let (names, mut is_shared) = (spec.constraint_names(), false);
+    // A list for all takes the place of every list that the run has; one by name only of its own.
+    if lists.iter().any(|list| !list.contains('=')) {
         options.grid.clear();
     }
-    let (names, mut is_shared) = (spec.constraint_names(), false);
+    let mut named: Vec<&str> = vec![];
     for list in lists {
         let (name, numbers) = match list.split_once('=') {
             Some((name, numbers)) => (Some(name), numbers),
@@ -84,7 +121,9 @@ pub(crate) fn apply_lists(
         let values = values.collect::<anyhow::Result<Vec<f32>>>()?;
         let repeated = if let Some(name) = name {
             constraint(MANY, name, &names)?;
-            options.grid.insert(name.to_owned(), values).is_some()
+            options.grid.insert(name.to_owned(), values);
+            named.push(name);
+            named.iter().filter(|known| **known == name).count() > 1
         } else {
             options.multipliers = values;
             std::mem::replace(&mut is_shared, true)
@@ -202,6 +241,13 @@ mod tests {
     #[test]
     fn a_sweep_takes_one_list_or_a_grid() {
         assert_eq!(swept(&["0,0.5"]).unwrap().multipliers, [0.0, 0.5]);
+        let mut run = EvaluationOptions::default();
+        run.grid.insert("energy".into(), vec![0.0]);
+        apply_lists(&["collision=0,1".to_owned()], &spec(), &mut run).unwrap();
+        assert_eq!(
+            (&run.grid["collision"][..], &run.grid["energy"][..]),
+            (&[0.0, 1.0][..], &[0.0][..])
+        );
         let grid = swept(&["collision=0,0.5", "energy=1"]).unwrap().grid;
         assert_eq!((&grid["collision"][..], &grid["energy"][..]), (&[0.0, 0.5][..], &[1.0][..]));
         for lists in

@@ -11,7 +11,7 @@ use crate::{
     report::{animation, animation_file, measure, plot::titled},
 };
 use anyhow::bail;
-use cgcmarl::{Model, checkpoint::atomic, environment::Spec};
+use cgcmarl::{Error, Model, checkpoint::atomic, environment::Spec};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -19,6 +19,9 @@ const EXAMPLES: &str = "\
 Examples:
   cgcmarl render RUN --multiplier 0.5 --out episode.gif
   cgcmarl render RUN --multiplier 0 --episode 7 --agents 6 --out crowd.apng";
+
+/// Most steps of an episode that is drawn: each takes 1.7 MB until all are written.
+const MOST_STEPS: usize = 500;
 
 /// What `render` takes.
 #[derive(Debug, Args)]
@@ -50,9 +53,13 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     check_file(&args.out)?;
     let mut model = Model::open(&args.run)?;
     let config = args.conditions.apply(&model.config)?;
-    model.act_as(&config);
+    model.act_as(&config)?;
     let scenario = config.scenario()?;
     let spec = scenario.spec()?;
+    if spec.horizon > MOST_STEPS {
+        let reason = format!("a moving picture has at most {MOST_STEPS} steps");
+        bail!(Error::setting("horizon", spec.horizon, reason));
+    }
     let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
     let label = match model.operating_points(&scenario, std::slice::from_ref(&multipliers))?.pop() {
         Some(point) => point.label,

@@ -2,20 +2,23 @@
 
 use super::{
     conditions::Conditions,
+    merge::PartArgs,
     multiplier,
     output::{self, OutputFormat, print, remark},
 };
 use crate::exit::ExitCode;
 use crate::report::{self, paper, table};
+use anyhow::{Context, anyhow};
 use cgcmarl::{
-    Model,
+    Config, Model,
     evaluation::{Front, grid},
-    run::on_threads,
+    run::{on_threads, write_model_card},
     run_dir::files,
 };
-use clap::Args;
+use clap::{Args, Parser};
 use std::{
     fmt::Write as _,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -24,7 +27,11 @@ Examples:
   cgcmarl sweep RUN
   cgcmarl sweep RUN --multipliers 0,0.5,1 --episodes 2000 --format json
   cgcmarl sweep RUN --multipliers NAME=0,0.5,1 --multipliers OTHER=0,0.1   every combination
-  cgcmarl sweep RUN agents=4 --out other           under other conditions, beside the run's front";
+  cgcmarl sweep RUN agents=4 --out other           under other conditions, beside the run's front
+  cgcmarl sweep RUN --episode-range 0..250 --part a.json   a part of it, for `merge`
+
+A sweep under the run's own conditions replaces the run's front and its card; --out puts the front
+elsewhere.";
 
 /// What `sweep` takes.
 #[derive(Debug, Args)]
@@ -41,6 +48,8 @@ pub(crate) struct SweepArgs {
     /// Episodes per point [default: the run's]
     #[arg(long)]
     episodes: Option<usize>,
+    #[command(flatten)]
+    part: PartArgs,
     /// Where front.json, front.csv, front.svg and front.png go [default: the run]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -55,22 +64,83 @@ pub(crate) struct SweepArgs {
     format: OutputFormat,
 }
 
+/// The words of a sweep, as a job holds them.
+#[derive(Parser)]
+struct Words {
+    #[command(flatten)]
+    args: SweepArgs,
+}
+
+impl SweepArgs {
+    /// What a job must say: the run, its conditions, multipliers and episodes.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = vec![self.run.display().to_string()];
+        words.extend(self.conditions.words());
+        words.extend(self.multipliers.iter().map(|list| format!("--multipliers={list}")));
+        words.extend(self.episodes.map(|episodes| format!("--episodes={episodes}")));
+        words
+    }
+
+    /// The folder of the results, where one is given.
+    pub(super) fn out(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
+    /// Refuses what cannot be swept; tells how many episodes there are.
+    pub(super) fn check(&self) -> anyhow::Result<usize> {
+        let (_, config) = self.prepare()?;
+        Ok(config.evaluation.episodes)
+    }
+
+    /// The model and the configuration under which it is swept.
+    fn prepare(&self) -> anyhow::Result<(Model, Config)> {
+        let mut model = Model::open(&self.run)?;
+        let mut config = self.conditions.apply(&model.config)?;
+        model.act_as(&config)?;
+        if self.beside_paper {
+            paper::check(&config.task)?;
+        }
+        let spec = config.scenario()?.spec()?;
+        if !self.multipliers.is_empty() {
+            multiplier::refuse_baseline(&model, "--multipliers")?;
+            multiplier::apply_lists(&self.multipliers, &spec, &mut config.evaluation)?;
+        }
+        config.evaluation.episodes = self.episodes.unwrap_or(config.evaluation.episodes);
+        config.evaluation.check(&spec)?;
+        Ok((model, config))
+    }
+}
+
+/// Plays some episodes of a sweep into a file.
+pub(super) fn play_part(
+    words: &[String],
+    episodes: &Range<usize>,
+    file: &Path,
+    threads: usize,
+) -> anyhow::Result<()> {
+    let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
+    let mut args = Words::try_parse_from(words).map_err(|error| anyhow!("{error}"))?.args;
+    args.part = PartArgs::new(episodes, file);
+    let (model, config) = args.prepare()?;
+    let Some(range) = args.part.range(config.evaluation.episodes)? else { return Ok(()) };
+    let scenario = config.scenario()?;
+    let play = || model.sweep_part(&scenario, &config.evaluation, range);
+    let part = on_threads(threads, play)??;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), std::fs::create_dir_all).with_context(|| file.display().to_string())?;
+    args.part.write(&part).map(drop)
+}
+
 /// Sweeps, draws and prints.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let threads = output::threads(args.threads)?;
-    let mut model = Model::open(&args.run)?;
-    let mut config = args.conditions.apply(&model.config)?;
-    model.act_as(&config);
+    let (model, config) = args.prepare()?;
     let scenario = config.scenario()?;
-    if args.beside_paper {
-        paper::check(&config.task)?;
+    if let Some(range) = args.part.range(config.evaluation.episodes)? {
+        let play = || model.sweep_part(&scenario, &config.evaluation, range);
+        return args.part.write(&on_threads(threads, play)??);
     }
-    if !args.multipliers.is_empty() {
-        multiplier::refuse_baseline(&model, "--multipliers")?;
-        multiplier::apply_lists(&args.multipliers, &scenario.spec()?, &mut config.evaluation)?;
-    }
-    config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
     let front = on_threads(threads, || {
         model.sweep(&scenario, &config.evaluation, &mut |score| {
             remark(&format!("{} done", score.label));
@@ -81,14 +151,37 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         None if args.conditions.is_unchanged() => Some(args.run.clone()),
         given => given.clone(),
     };
-    if let Some(place) = &place {
+    if place.as_ref() == Some(&args.run) {
+        save_front_of(&model, &front, args.beside_paper)?;
+    } else if let Some(place) = &place {
         report::save_front_in(place, &front, args.beside_paper)?;
     }
-    match args.format {
-        OutputFormat::Table => print(&text(&front, place.as_deref(), args.beside_paper)),
-        OutputFormat::Json => print(&serde_json::to_string_pretty(&front)?),
-    }?;
+    print_front(&front, place.as_deref(), args.beside_paper, args.format)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts a front into the model's own run, with a card that tells it; says so where another was there.
+fn save_front_of(model: &Model, front: &Front, beside_paper: bool) -> anyhow::Result<()> {
+    let path = model.run.path();
+    if model.front().is_ok_and(|earlier| earlier != *front) {
+        let shown = path.display();
+        remark(&format!("the earlier front of {shown} is replaced; --out DIR leaves it as it is"));
+    }
+    report::save_front_in(path, front, beside_paper)?;
+    Ok(write_model_card(&model.run, &model.config, model.steps)?)
+}
+
+/// Prints a front, and where it was put.
+pub(super) fn print_front(
+    front: &Front,
+    place: Option<&Path>,
+    beside_paper: bool,
+    format: OutputFormat,
+) -> anyhow::Result<()> {
+    match format {
+        OutputFormat::Table => print(&text(front, place, beside_paper)),
+        OutputFormat::Json => print(&serde_json::to_string_pretty(front)?),
+    }
 }
 
 /// Sweeps a finished run as its configuration says, and prints the table.
@@ -102,7 +195,7 @@ pub(crate) fn sweep_and_save(path: &Path, beside_paper: bool, quiet: bool) -> an
         remark(&format!("scoring over {} episodes", options.episodes));
     }
     let front = model.sweep(&scenario, options, &mut |_| {})?;
-    report::save_front_in(path, &front, beside_paper)?;
+    save_front_of(&model, &front, beside_paper)?;
     print(&text(&front, Some(path), beside_paper))?;
     sweep_other_teams(&model, path, quiet)
 }

@@ -3,10 +3,10 @@
 use super::output::{self, OutputFormat, print, remark};
 use crate::exit::ExitCode;
 use crate::report::paper;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use cgcmarl::{
     Model,
-    algorithm::CgCmarlOptions,
+    algorithm::{CgCmarlOptions, cg_cmarl::ValueKind},
     checkpoint::atomic,
     run::{on_threads, vectorise},
     run_dir::files,
@@ -153,9 +153,15 @@ fn trained(run: &Path) -> anyhow::Result<ErrorBudget> {
     let model = Model::open(run)?;
     let scenario = model.scenario()?;
     let trained = model.cg_cmarl(&scenario)?;
+    let own = model.config.typed_options::<CgCmarlOptions>()?;
+    ensure!(
+        own.network.value != ValueKind::Augmented,
+        "{}: has one augmented value and no cost heads, whose errors a budget tells apart; \
+         `evaluate --calibration` compares what it predicts with what comes true",
+        run.display()
+    );
     let mut policies: Vec<_> = MULTIPLIERS.iter().map(|&m| trained.policy_at(m)).collect();
-    let gamma = model.config.typed_options::<CgCmarlOptions>()?.learning.gamma;
-    let options = theory::TrainedOptions::new(gamma, HELD_OUT);
+    let options = theory::TrainedOptions::new(own.learning.gamma, HELD_OUT);
     let mut environments = vectorise(&scenario, options.episodes)?;
     let started = Instant::now();
     let tick = |point: &BudgetPoint| {

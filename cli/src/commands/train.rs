@@ -1,6 +1,6 @@
 //! `train` and `resume`: learn, save, sweep, draw.
 
-use super::{config::resolve, output, sweep::sweep_and_save};
+use super::{config::resolve, multiplier, output, sweep::sweep_and_save};
 use crate::exit::ExitCode;
 use crate::{
     progress::{Progress, Status},
@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::Context;
 use cgcmarl::{
+    Model,
     environment::Spec,
     evaluation::Measures,
     run::{End, Session, Watch, on_threads},
@@ -29,6 +30,8 @@ Examples:
   cgcmarl train agents=2..6                      one network for teams of two to six
   cgcmarl train task=NAME                        another task; `cgcmarl tasks` lists them
   cgcmarl train preset=paper                     the paper's hyperparameters to the letter
+  cgcmarl train value=augmented                  one value at the price of costs instead of a head for each
+  cgcmarl train mode=learned cost_limit=0.003 relative=true lambda_lr=0.02   a limit kept by learning
   cgcmarl train agents=10 start_from=RUN         on from the network of another team
   cgcmarl train algorithm=iql                    a baseline
 
@@ -105,6 +108,9 @@ fn finish(session: Session, beside_paper: bool, quiet: bool) -> anyhow::Result<E
         return Ok(ExitCode::from(130));
     }
     sweep_and_save(&path, beside_paper, quiet)?;
+    for limit in Model::open(&path)?.learned_limits()? {
+        output::remark(&multiplier::told(&limit));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,6 +21,7 @@ pub(crate) mod render;
 #[cfg(test)]
 mod sample;
 pub(crate) mod series;
+pub(crate) mod surface;
 pub(crate) mod table;
 
 use anyhow::Context;
@@ -32,8 +33,9 @@ use cgcmarl::{
 use metrics_file::MetricsFile;
 use std::path::Path;
 
-/// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder; the pictures hold
-/// the paper's printed points where those are wanted.
+/// Writes `front.json`, `front.csv`, `front.svg` and `front.png` into a folder, and `surface.svg` and
+/// `surface.png` of a grid over two multipliers; the front's pictures hold the paper's printed points
+/// where those are wanted.
 pub(crate) fn save_front_in(
     folder: &Path,
     front: &Front,
@@ -47,6 +49,10 @@ pub(crate) fn save_front_in(
     let picture = plot::front(front, &printed);
     put(files::FRONT_SVG, picture.to_svg()?.as_bytes())?;
     put(files::FRONT_PNG, &picture.to_png()?)?;
+    if let Some(picture) = surface::surface(front) {
+        put(files::SURFACE_SVG, picture.to_svg()?.as_bytes())?;
+        put(files::SURFACE_PNG, &picture.to_png()?)?;
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! A made-up sweep for tests of tables and pictures.
 
 use cgcmarl::{
+    Config,
     environment::{Scenario, Spec},
     episode::Summary,
     evaluation::{Front, Measures, Score, front::RANDOM},
@@ -68,6 +69,27 @@ pub(crate) fn front() -> Front {
     Front::new(names, 3, Measures::of(&spec()), points, references, serde_json::Value::Null)
 }
 
+/// A made-up grid of two multipliers by two.
+pub(crate) fn surface() -> Front {
+    let settings = [("constraints".to_owned(), r#"["collision","energy"]"#.to_owned())];
+    let spec = Config::resolve(None, &settings).unwrap().scenario().unwrap().spec().unwrap();
+    let point = |(collision, energy): (f32, f32)| {
+        let metric = |name: &str| match name {
+            "coverage" => 0.9 - 0.1 * f64::from(energy),
+            "collisions_per_step" => 0.01 / (1.0 + f64::from(collision)),
+            "cost_energy" => 0.5 - 0.1 * f64::from(energy),
+            _ => 0.0,
+        };
+        let metrics = spec.reported().iter().map(|each| metric(&each.name)).collect();
+        let episodes = vec![Summary { metrics, ..Summary::default() }; 3];
+        let multipliers = named_multipliers(&spec, &[collision, energy]);
+        Score::of_episodes("λ", multipliers, &spec.reported(), &episodes)
+    };
+    let points = [(0.0, 0.0), (0.0, 2.0), (1.0, 0.0), (1.0, 2.0)].map(point).to_vec();
+    let names = ("simple_spread", "cg_cmarl");
+    Front::new(names, 3, Measures::of(&spec), points, vec![], serde_json::Value::Null)
+}
+
 /// A made-up comparison: the paper's printed numbers on random layouts, the same on fixed ones.
 pub(crate) fn reproduction() -> Results {
     let spread = |mean: f64, deviation: f64| Spread {
@@ -93,6 +115,7 @@ pub(crate) fn reproduction() -> Results {
                 coverage: spread(point.coverage.0 / 100.0, point.coverage.1 / 100.0),
                 pareto: point.starred,
                 pareto_overall: point.starred,
+                ..Point::default()
             })
             .collect();
         let vdn = Point { algorithm: "vdn".into(), ..points[points.len() - 5].clone() };

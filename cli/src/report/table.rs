@@ -3,7 +3,8 @@
 use super::measure::{column_digits, shown, title, value};
 use cgcmarl::{
     environment::{Metric, TEAM_RETURN},
-    evaluation::{Estimate, Front, Measures, Score},
+    evaluation::{Calibration, Estimate, Front, Measures, Score},
+    run::Adapted,
 };
 use std::fmt::Write as _;
 
@@ -45,7 +46,7 @@ pub(crate) fn teams_table(fronts: &[Front]) -> String {
         let axes = front.measures.axis_metrics().filter_map(|metric| {
             let estimate = shown(metric, point.score.metrics.get(&metric.name)?);
             let digits = column_digits(metric, [estimate.mean]);
-            Some(format!("{:.digits$} ±{:.digits$}", estimate.mean, estimate.half_width()))
+            Some(cell(&estimate, &point.score, digits))
         });
         let start = std::iter::once(front.n_agents.to_string());
         Some(start.chain(multiplier_cells(&point.score, &front.measures)).chain(axes).collect())
@@ -71,7 +72,58 @@ pub(crate) fn volume(volume: f64) -> String {
 /// One policy: a row of the same table.
 pub(crate) fn score_table(score: &Score, measures: &Measures) -> String {
     let rows = score_rows(&[(false, score)], measures);
-    format!("{rows}\n± 95 % interval over {} episodes\n", score.n_episodes)
+    match score.n_episodes {
+        1 => format!("{rows}\none episode, which has no interval\n"),
+        episodes => format!("{rows}\n± 95 % interval over {episodes} episodes\n"),
+    }
+}
+
+/// What values predict beside what came true: one row per signal.
+pub(crate) fn calibration_table(found: &[Calibration]) -> String {
+    let head = ["", "predicted", "realised", "difference", "error", "correlation", "slope"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let number = |value: f64| format!("{value:.4}");
+    let some = |value: Option<f64>| value.map_or_else(String::new, |v| format!("{v:.2}"));
+    for one in found {
+        rows.push(vec![
+            one.signal.clone(),
+            number(one.predicted.mean),
+            number(one.realised.mean),
+            format!("{:+.4} ±{:.4}", one.difference.mean, one.difference.half_width()),
+            number(one.error),
+            some(one.correlation),
+            some(one.slope),
+        ]);
+    }
+    let episodes = found.first().map_or(0, |one| one.episodes);
+    format!(
+        "{}\nDiscounted sums from the start of each of {episodes} episodes to its end; ± 95 % interval;\n\
+         error: root mean square of a single episode; slope: what one more predicted brings\n",
+        aligned(&rows)
+    )
+}
+
+/// How limits fared while multipliers adapted, then the score of all episodes.
+pub(crate) fn adapted_table(adapted: &Adapted, measures: &Measures) -> String {
+    let head = ["", "limit", "mean", "second half", "λ there", "kept from episode"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let mut told = String::new();
+    for one in &adapted.limits {
+        let Some(metric) = measures.metric(&one.metric) else { continue };
+        let shown = |estimate: &Estimate| value(metric, estimate.mean);
+        let half_width = value(metric, one.late.half_width());
+        rows.push(vec![
+            one.metric.clone(),
+            value(metric, one.limit),
+            shown(&one.mean),
+            format!("{} ±{half_width}", shown(&one.late)),
+            format!("{:.3}", one.multiplier),
+            one.kept_from.map_or_else(|| "never".into(), |episode| episode.to_string()),
+        ]);
+        let _ = writeln!(told, "{}: {}", one.constraint, one.settling.told());
+    }
+    let scores = score_table(&adapted.score, measures);
+    format!("{}\n{told}\n{scores}", aligned(&rows))
 }
 
 fn heading(front: &Front) -> String {
@@ -108,11 +160,19 @@ fn score_rows(scores: &[(bool, &Score)], measures: &Measures) -> String {
             })
             .collect();
         let digits = column_digits(metric, estimates.iter().map(|estimate| estimate.mean));
-        let cell = |e: &Estimate| format!("{:.digits$} ±{:.digits$}", e.mean, e.half_width());
-        columns.push([title(metric)].into_iter().chain(estimates.iter().map(cell)).collect());
+        let cells = scores.iter().zip(&estimates).map(|((_, s), e)| cell(e, s, digits));
+        columns.push([title(metric)].into_iter().chain(cells).collect());
     }
     let row = |index: usize| columns.iter().map(|column| column[index].clone()).collect();
     aligned(&(0..=scores.len()).map(row).collect::<Vec<Vec<String>>>())
+}
+
+/// A number and its interval; one episode has none.
+fn cell(estimate: &Estimate, score: &Score, digits: usize) -> String {
+    if score.n_episodes * score.n_seeds == 1 {
+        return format!("{:.digits$}", estimate.mean);
+    }
+    format!("{:.digits$} ±{:.digits$}", estimate.mean, estimate.half_width())
 }
 
 /// Over the columns of multipliers: `λ` alone, or one for each constraint.

@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
     "train",
     "resume",
     "evaluate",
@@ -22,6 +22,7 @@ const VERBS: [&str; 19] = [
     "export",
     "jobs",
     "run-job",
+    "merge",
 ];
 
 #[test]

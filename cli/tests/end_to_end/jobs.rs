@@ -55,12 +55,43 @@ fn a_job_that_was_killed_goes_on_and_one_that_is_done_elsewhere_is_left_alone() 
 }
 
 #[test]
+fn the_rows_of_a_reproduction_are_jobs() {
+    let place = Place::new();
+    let words = ["--rows", "iql_0.3", "--agents", "2", "--seeds", "1", "--steps", "600"];
+    let more = ["--episodes", "4", "--table", "baselines", "--out", "ours"];
+    let listed = place.succeed(&[&["jobs", "reproduce"], &words[..], &more].concat()).text;
+    let job = listed.trim();
+    assert!(listed.lines().count() == 1 && job.contains(r#""row":"iql_0.3""#), "{listed}");
+    assert!(place.succeed(&["run-job", job]).remarks.contains(": trained"));
+    assert!(place.succeed(&["run-job", job]).remarks.contains(": kept"));
+    // The reproduction finds nothing left to train.
+    let done = place.succeed(&[&["reproduce", "--quiet"], &words[..], &more].concat());
+    assert!(done.text.contains("baselines.md"), "{done:?}");
+}
+
+#[test]
 fn mistakes_are_named_before_any_work() {
     let place = Place::new();
     for (words, told) in [
         (&["jobs", "--out", "g", "--over", "seed"][..], "KEY=A,B"),
         (&["jobs", "--out", "g", "--over", "seed=1,,2"], "a value is empty"),
         (&["jobs", "--out", "g", "--over", "sead=1"], "seed"),
+        (
+            &["jobs", "--out", "g", "--over", "seed=1,2,1"],
+            "seed=1 (is the same training as seed=1)",
+        ),
+        (&["jobs", "--out", "g", "--over", "seed=1,2", "cost_limit=[0.1,0.2]"], "`cost_limit`"),
+        (&["jobs", "--out", "g", "--over", "seed=1", "gamma=2"], "`gamma`: 2"),
+        (&["jobs", "reproduce", "--rows", "best"], "`--rows`: best"),
+        (&["run-job", r#"{"out": "g"}"#], "`settings` (a training)"),
+        (&["run-job", r#"{"out": "g", "sweep": ["x"]}"#], "`sweep` with `episodes`"),
+        (
+            &[
+                "run-job",
+                r#"{"out": "g", "reproduce": {"row": "best", "agents": 3, "seed": 1, "steps": 9, "episodes": 1, "layouts": []}}"#,
+            ],
+            "no row `best`",
+        ),
         (&["run-job", "nonsense"], "nonsense"),
         (&["run-job", r#"{"out": "", "settings": []}"#], "`out` is empty"),
         (&["run-job", r#"{"out": "g", "settings": ["gama=1"]}"#], "gamma"),

@@ -67,7 +67,7 @@ fn a_file_of_settings_is_named_with_its_mistake() {
 fn presets_print_and_are_read_back() {
     let place = Place::new();
     let names = place.succeed(&["config", "--list"]).text;
-    assert_eq!(names.lines().collect::<Vec<_>>(), ["default", "two_head", "paper"]);
+    assert_eq!(names.lines().collect::<Vec<_>>(), ["default", "two_head", "augmented", "paper"]);
     for name in names.lines() {
         for agents in ["agents=3", "agents=6", "agents=10"] {
             let preset = format!("preset={name}");

@@ -16,10 +16,16 @@ use crate::{
 /// Rows that one product of the network works on, at the least where there are as many.
 const ROWS_PER_SHARD: usize = 128;
 
-/// How many states go through the network together; depends on the graph only, so that the number
-/// of threads never changes a result.
-pub(super) fn states_per_shard(max_regions: usize) -> usize {
-    ROWS_PER_SHARD.div_ceil(max_regions.max(1))
+/// Rows that are worth a shard of their own, where there are few.
+const FEWEST_ROWS: usize = 12;
+
+/// How many of some states, of so many rows each, go through the network together: few enough for
+/// two threads, or for an even number of shards. Depends on the states only, so that the number of
+/// threads never changes a result.
+pub(super) fn states_per_shard(n_states: usize, n_rows: usize) -> usize {
+    let states = |rows: usize| rows.div_ceil(n_rows.max(1));
+    let n_shards = n_states.div_ceil(states(ROWS_PER_SHARD)).next_multiple_of(2);
+    n_states.div_ceil(n_shards).max(states(FEWEST_ROWS)).max(1)
 }
 
 /// What an actor needs to know of the moment.
@@ -70,8 +76,9 @@ impl Actor {
         }
     }
 
-    /// Writes the joint action of each state; `multipliers` holds one row per state, `rngs` one
-    /// stream per state where there is noise.
+    /// Writes the joint action of each state; `multipliers` holds one row per state (one number per
+    /// constraint, or those of every agent, of which a region takes the mean over its members), `rngs`
+    /// one stream per state where there is noise.
     pub fn choose(
         &mut self,
         context: ActingContext<'_>,
@@ -108,12 +115,13 @@ impl Actor {
     /// Runs the network on all regions of all states, and looks what their agents may do.
     fn evaluate(&mut self, context: ActingContext<'_>, states: &[f32], multipliers: &[f32]) {
         let ActingContext { network, parameters, view, .. } = context;
-        let n_constraints = network.n_heads() - 1;
+        let n_states = states.len() / view.spec().state_width;
+        let width = multipliers.len() / n_states.max(1);
         self.masks.read(view, states);
         self.rows.clear();
         for (index, state) in states.chunks_exact(view.spec().state_width).enumerate() {
             view.graph(state, &mut self.problem.graph);
-            let multipliers = &multipliers[index * n_constraints..][..n_constraints];
+            let multipliers = &multipliers[index * width..][..width];
             self.rows.push(context, &self.problem.graph, &self.region_views, state, multipliers);
         }
         let StateRows { inputs, n_rows, multipliers, .. } = &self.rows;
@@ -165,11 +173,28 @@ impl StateRows {
             views.push_poses(index, view, state, graph, &mut self.poses);
             view.region_rows(state, graph, &self.poses[start..], rows, stride);
         }
-        network.write_multipliers(rows, multipliers);
-        for _ in first..self.n_rows {
-            self.multipliers.extend_from_slice(multipliers);
+        if multipliers.len() == network.n_constraints() {
+            network.write_multipliers(rows, multipliers);
+            for _ in first..self.n_rows {
+                self.multipliers.extend_from_slice(multipliers);
+            }
+            return;
+        }
+        let regions = graph.regions().cycle();
+        for (row, members) in rows.chunks_exact_mut(stride).zip(regions) {
+            let start = self.multipliers.len();
+            push_mean(multipliers, network.n_constraints(), members, &mut self.multipliers);
+            network.write_multipliers(row, &self.multipliers[start..]);
         }
     }
+}
+
+/// Adds the mean over a region's members of their own multipliers, which lie agent by agent.
+fn push_mean(own: &[f32], n_constraints: usize, members: &[usize], means: &mut Vec<f32>) {
+    means.extend((0..n_constraints).map(|j| {
+        let paid = members.iter().map(|agent| own[agent * n_constraints + j]);
+        paid.sum::<f32>() / members.len() as f32
+    }));
 }
 
 #[cfg(test)]
@@ -185,8 +210,22 @@ mod tests {
         rng::{Purpose, Streams},
     };
 
+    #[test]
+    fn states_are_shared_evenly_where_they_are_enough() {
+        for (n_states, n_rows, share) in
+            [(1, 45, 1), (8, 3, 4), (6, 3, 4), (8, 15, 4), (8, 45, 2), (500, 3, 42), (8, 0, 12)]
+        {
+            assert_eq!(states_per_shard(n_states, n_rows), share, "{n_states} of {n_rows} rows");
+        }
+    }
+
     /// Tables of a state under a symmetry, entries as they are named without it.
     fn tables(averaging: Averaging, symmetry: usize) -> Vec<f32> {
+        tables_at(averaging, symmetry, &[0.5])
+    }
+
+    /// The same at these multipliers.
+    fn tables_at(averaging: Averaging, symmetry: usize, multipliers: &[f32]) -> Vec<f32> {
         let environment = SimpleSpread::new(&SimpleSpreadOptions::default()).unwrap();
         let view = environment.view();
         let mut rng = Streams::new(3).rng(Purpose::Problem, 0);
@@ -199,7 +238,7 @@ mod tests {
             ActingContext { network: &network, parameters: &parameters, view, noise: None };
         let mut actor = Actor::new(view, SolverOptions::default().build(), averaging);
         let mut action = vec![0; view.spec().n_agents()];
-        let (graph, tables, _) = actor.decide(context, &state, &[0.5], &mut action);
+        let (graph, tables, _) = actor.decide(context, &state, multipliers, &mut action);
         let named = |table: &[f32]| {
             let pairs = (0..25).flat_map(|a| (0..25).map(move |b| [a, b]));
             let entry = pairs.map(|pair| pair.map(|a| view.transform_action(symmetry, a)));
@@ -210,6 +249,22 @@ mod tests {
 
     fn largest_difference(one: &[f32], other: &[f32]) -> f32 {
         one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn a_region_takes_the_mean_of_its_members_multipliers() {
+        let mut means = vec![9.0];
+        push_mean(&[1.0, 10.0, 3.0, 30.0, 8.0, 80.0], 2, &[0, 2], &mut means);
+        assert_eq!(means, [9.0, 4.5, 45.0]);
+        let alike = tables_at(Averaging { orders: true, frames: 4 }, 0, &[0.5; 3]);
+        assert_eq!(alike, tables(Averaging { orders: true, frames: 4 }, 0));
+        let own = tables_at(Averaging::NONE, 0, &[0.0, 1.0, 2.0]);
+        // The regions are (0, 1), (0, 2) and (1, 2).
+        for (region, multiplier) in [0.5, 1.0, 1.5].into_iter().enumerate() {
+            let entries = region * 625..(region + 1) * 625;
+            let common = tables_at(Averaging::NONE, 0, &[multiplier]);
+            assert!(largest_difference(&own[entries.clone()], &common[entries]) < 1e-5, "{region}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Algorithm for CgCmarlAlgorithm {
     }
 
     fn presets(&self) -> &'static [&'static str] {
-        &["two_head", "paper"]
+        &["two_head", "augmented", "paper"]
     }
 
     fn recipe(&self, spec: &Spec) -> Table {
@@ -41,6 +41,11 @@ impl Algorithm for CgCmarlAlgorithm {
     fn preset(&self, preset: &str) -> Table {
         match preset {
             "two_head" => toml! { cg_cmarl.network.multiplier_input = false },
+            "augmented" => toml! {
+                cg_cmarl.network.value = "augmented"
+                cg_cmarl.multipliers.distribution = "uniform"
+                cg_cmarl.learning.relabel = false
+            },
             "paper" => options::to_the_letter(),
             _ => Table::new(),
         }
@@ -61,6 +66,10 @@ impl Algorithm for CgCmarlAlgorithm {
         weights: &Checkpoint<'_>,
     ) -> Result<Box<dyn TrainedModel>> {
         Ok(Box::new(CgCmarlModel::load(options, view, weights)?))
+    }
+
+    fn unset_options(&self) -> &'static [&'static str] {
+        options::UNSET
     }
 
     fn fits_any_team(&self) -> bool {

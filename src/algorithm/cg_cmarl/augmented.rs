@@ -64,7 +64,8 @@ impl TwoHead {
     ) {
         let TwoHeadWorkspace { trunk, terms, column, folded, .. } = workspace;
         let features = self.trunk.forward(parameters, rows, n_rows, trunk);
-        if multipliers.iter().all(|multiplier| *multiplier == 0.0) {
+        // One augmented value has the multipliers among its inputs and nothing to add.
+        if self.n_heads == 1 || multipliers.iter().all(|multiplier| *multiplier == 0.0) {
             return self.heads.forward(parameters, features, self.head.n_terms(), false, terms);
         }
         let n_costs = self.n_heads - 1;

@@ -57,7 +57,7 @@ fn a_turned_transition_teaches_the_same() {
             let done = actions.map(|action| view.transform_action(symmetry, action));
             let case = |states: &[Vec<f32>; 2], actions: &[usize]| {
                 let states = states.each_ref().map(|state| &state[..]);
-                Case::of_actions(view, head, states, actions, sample(&[0.7]))
+                Case::of_actions(view, (head, ValueKind::Heads), states, actions, sample(&[0.7]))
             };
             let (plain, turned) = (case(&states, &actions), case(&turned, &done));
             for (next_action, error) in RULES {

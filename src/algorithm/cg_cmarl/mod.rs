@@ -3,6 +3,8 @@
 mod actor;
 mod algorithm;
 mod augmented;
+#[cfg(test)]
+mod augmented_tests;
 mod exploration;
 #[cfg(test)]
 mod frame_tests;
@@ -20,17 +22,19 @@ mod sampling;
 mod targets;
 mod td;
 mod team;
+mod team_value;
 #[cfg(test)]
 mod tests;
 mod tied_pair;
 mod transitions;
+mod value;
 mod weights;
 
 pub use actor::{ActingContext, Actor};
 pub(super) use algorithm::CgCmarlAlgorithm;
 pub use exploration::TableNoise;
 pub use head::{Head, HeadKind};
-pub use network::{NetworkOptions, TwoHead, TwoHeadWorkspace};
+pub use network::{TwoHead, TwoHeadWorkspace};
 pub(super) use options::wrong_length;
 pub use options::{CgCmarlOptions, LearningOptions};
 pub use policy::{CgCmarlModel, CgCmarlPolicy};
@@ -41,6 +45,7 @@ pub use targets::{
     two_head_targets,
 };
 pub use td::{ErrorKind, NextAction, TdInputs, TdRule, TdShard};
+pub use value::{NetworkOptions, ValueKind, augmented_reward};
 
 use super::{Learner, Start};
 use crate::{
@@ -106,9 +111,10 @@ impl CgCmarl {
         let steps = self.steps();
         let Self { options, network, weights, latest, .. } = self;
         let team = &mut self.teams[self.team];
-        let gradient = team.gradient(options, (network.as_ref(), weights), view, latest);
+        team.measure(options, (network.as_ref(), weights), view, latest);
         let progress = (steps as f64 / self.total_steps.max(1) as f64).min(1.0) as f32;
-        weights.descend(gradient, progress);
+        let (gradients, n_shares) = team.gradients();
+        weights.descend(&gradients[..n_shares], progress);
         self.follow_losses(steps);
     }
 
@@ -159,9 +165,8 @@ impl Learner for CgCmarl {
         self.team = team;
     }
 
-    fn end_episode(&mut self, _slot: usize, summary: &Summary) {
-        let multipliers = &mut self.teams[self.team].multipliers;
-        multipliers.ascend(&summary.agent_costs, self.options.multipliers.lambda_lr);
+    fn end_episode(&mut self, slot: usize, summary: &Summary) {
+        self.teams[self.team].end_episode(slot, summary);
     }
 
     fn failure(&mut self) -> Option<Error> {
@@ -176,9 +181,15 @@ impl Learner for CgCmarl {
         ];
         let team = &self.teams[self.team];
         for (j, name) in team.spec.constraint_names().iter().enumerate() {
-            report.push((format!("loss_{name}"), self.losses[j + 1]));
+            if let Some(&loss) = self.losses.get(j + 1) {
+                report.push((format!("loss_{name}"), loss));
+            }
             if self.options.multipliers.mode == MultiplierMode::Learned {
                 report.push((format!("multiplier_{name}"), team.multipliers.mean(j)));
+                if team.multipliers.are_own() {
+                    let spread = team.multipliers.disagreement(j);
+                    report.push((format!("multiplier_spread_{name}"), spread));
+                }
             }
         }
         report

@@ -4,8 +4,9 @@
 
 use super::{
     augmented::FoldedHeads,
-    head::{ABSENT, Head, HeadKind},
+    head::{ABSENT, Head},
     posed_terms::PosedTerms,
+    value::{NetworkOptions, ValueKind},
 };
 use crate::{
     environment::{Spec, View},
@@ -15,25 +16,6 @@ use crate::{
         selected_values,
     },
 };
-use serde::{Deserialize, Serialize};
-
-/// The shape of the network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetworkOptions {
-    /// Widths of the trunk's layers.
-    pub hidden: Vec<usize>,
-    /// Outputs of each head: `free` (the paper's) or `tied`.
-    pub head: HeadKind,
-    /// Whether the heads also see the multipliers.
-    pub multiplier_input: bool,
-}
-
-impl Default for NetworkOptions {
-    fn default() -> Self {
-        Self { hidden: vec![128, 128], head: HeadKind::Tied, multiplier_input: true }
-    }
-}
 
 /// The shape of the network; its numbers live in a flat buffer elsewhere.
 #[derive(Clone, Debug)]
@@ -45,6 +27,7 @@ pub struct TwoHead {
     posed: PosedTerms,
     pub(super) n_heads: usize,
     n_multipliers: usize,
+    n_constraints: usize,
 }
 
 /// Buffers of one batch.
@@ -78,7 +61,7 @@ impl TwoHead {
     /// The network for regions of a world without symmetries.
     pub fn new(options: &NetworkOptions, spec: &Spec) -> Result<Self> {
         let n_constraints = spec.n_constraints();
-        let n_multipliers = if options.multiplier_input { n_constraints } else { 0 };
+        let n_multipliers = if options.value.sees_multipliers() { n_constraints } else { 0 };
         let head = Head::new(options.head, spec.n_actions(), spec.action_grid, spec.region_size)
             .ok_or_else(|| {
                 Error::setting(
@@ -99,10 +82,10 @@ impl TwoHead {
         widths.extend(&options.hidden);
         let mut layout = Layout::default();
         let trunk = Mlp::new(&mut layout, "trunk", &widths, true);
-        let n_heads = 1 + n_constraints;
+        let n_heads = options.value.n_heads(n_constraints);
         let heads = Linear::new(&mut layout, "heads", trunk.n_outputs(), n_heads * head.n_terms());
         let posed = PosedTerms::plain(&head);
-        Ok(Self { layout, trunk, heads, head, posed, n_heads, n_multipliers })
+        Ok(Self { layout, trunk, heads, head, posed, n_heads, n_multipliers, n_constraints })
     }
 
     /// Names and places of the parameters.
@@ -115,9 +98,23 @@ impl TwoHead {
         self.trunk.n_inputs()
     }
 
-    /// One primary head and one per constraint.
+    /// One primary head and one per constraint; one in all for an augmented value.
     pub fn n_heads(&self) -> usize {
         self.n_heads
+    }
+
+    /// Constraints, each with a multiplier.
+    pub fn n_constraints(&self) -> usize {
+        self.n_constraints
+    }
+
+    /// What the network values.
+    pub fn value(&self) -> ValueKind {
+        match (self.n_heads, self.n_multipliers) {
+            (1, 1..) => ValueKind::Augmented,
+            (_, 0) => ValueKind::TwoHead,
+            _ => ValueKind::Heads,
+        }
     }
 
     /// How a table is made from a head's terms.
@@ -228,6 +225,7 @@ pub(super) fn present(actions: &[usize]) -> &[usize] {
 pub(super) mod tests {
     use super::*;
     use crate::{
+        algorithm::cg_cmarl::HeadKind,
         argmax::argmax,
         environment::{Environment, matrix_game::MatrixGame},
         graph::CoordinationGraph,
@@ -240,9 +238,9 @@ pub(super) mod tests {
         Spec { action_grid: Some(3), region_width: 4, ..game.view().spec().clone() }
     }
 
-    fn check(head: HeadKind, actions: &[usize]) {
+    fn check(value: ValueKind, head: HeadKind, actions: &[usize]) {
         let mut rng = Streams::new(7).rng(Purpose::Problem, 0);
-        let options = NetworkOptions { hidden: vec![7, 6], head, multiplier_input: true };
+        let options = NetworkOptions { hidden: vec![7, 6], head, value };
         let network = TwoHead::new(&options, &spec()).unwrap();
         let parameters = network.layout().initialise(&mut rng);
         let (n_rows, n_heads) = (3, network.n_heads());
@@ -269,16 +267,18 @@ pub(super) mod tests {
             let numeric = (up - down) / f64::from(2.0 * h);
             assert!(
                 (numeric - f64::from(gradient.values()[i])).abs() < 5e-3,
-                "{head:?} parameter {i}"
+                "{value:?} {head:?} parameter {i}"
             );
         }
     }
 
     #[test]
     fn gradients_of_both_heads_agree_with_finite_differences() {
-        for head in [HeadKind::Free, HeadKind::Tied] {
-            check(head, &[0, 8, 4, 4, 7, 2]);
-            check(head, &[5, ABSENT, 4, 4, 0, ABSENT]);
+        for value in [ValueKind::Heads, ValueKind::TwoHead, ValueKind::Augmented] {
+            for head in [HeadKind::Free, HeadKind::Tied] {
+                check(value, head, &[0, 8, 4, 4, 7, 2]);
+                check(value, head, &[5, ABSENT, 4, 4, 0, ABSENT]);
+            }
         }
     }
 
@@ -307,7 +307,7 @@ pub(super) mod tests {
     fn the_greedy_entry_is_the_largest_of_the_table() {
         let mut rng = Streams::new(4).rng(Purpose::Problem, 0);
         let options =
-            NetworkOptions { hidden: vec![9], head: HeadKind::Free, multiplier_input: false };
+            NetworkOptions { hidden: vec![9], head: HeadKind::Free, value: ValueKind::TwoHead };
         let network = TwoHead::new(&options, &spec()).unwrap();
         let parameters = network.layout().initialise(&mut rng);
         let n_rows = 19;

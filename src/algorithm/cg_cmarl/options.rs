@@ -1,8 +1,7 @@
 //! The options of CG-CMARL and what they must satisfy.
 
 use super::{
-    HeadKind,
-    network::NetworkOptions,
+    HeadKind, NetworkOptions,
     region_views::Averaging,
     td::{ErrorKind, NextAction, TdRule},
 };
@@ -11,7 +10,7 @@ use crate::{
     coordination::SolverOptions,
     environment::Spec,
     error::{Error, Result, count, positive, within},
-    multipliers::{MultiplierOptions, per_constraint},
+    multipliers::{Distribution, MultiplierOptions, per_constraint},
     nn::AdamOptions,
     rng::Rng,
     schedule::Linear,
@@ -19,10 +18,41 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use toml::{Table, toml};
 
+/// Options that a configuration leaves out unless they are set.
+pub(super) const UNSET: &[&str] = &[
+    "network.value",
+    "learning.relabel",
+    "learning.lr_power",
+    "multipliers.distribution",
+    "multipliers.update",
+    "multipliers.lambda_power",
+    "multipliers.relative",
+    "multipliers.pid.proportional",
+    "multipliers.pid.integral",
+    "multipliers.pid.derivative",
+    "multipliers.pid.smoothing",
+    "multipliers.mixing",
+    "multipliers.gossip.graph",
+    "multipliers.gossip.rounds",
+    "multipliers.gossip.link_failure",
+    "multipliers.gossip.message_loss",
+    "multipliers.gossip.delay",
+];
+
 /// Largest scale of the exploration noise that is accepted.
 const MAX_NOISE: f64 = 100.0;
 /// Most symmetries that are averaged over: those of the square.
 const MAX_SYMMETRIES: usize = 8;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &f32) -> bool {
+    *value == 0.0
+}
 
 /// Everything about learning that is not the environment's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +64,9 @@ pub struct LearningOptions {
     pub lr: f32,
     /// Share of it that is left at the end of training; it falls in a straight line.
     pub lr_final_share: f32,
+    /// The rate of the t-th update is divided by t to this power (0.6 in assumption A6).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lr_power: f32,
     /// Region rows per update.
     pub batch_size: usize,
     /// Region rows held in memory, for each team.
@@ -63,6 +96,10 @@ pub struct LearningOptions {
     /// Whether a transition is learned from in any frame of its regions, drawn anew each time; without
     /// frames chosen by the regions, under any symmetry of the task.
     pub symmetries: bool,
+    /// Whether a transition is learned from at multipliers drawn anew each time, where values see them;
+    /// else at those it was played at.
+    #[serde(skip_serializing_if = "is_true")]
+    pub relabel: bool,
     /// Share of the online network that enters, at each update, the average that is evaluated.
     pub average_rate: f32,
     /// Adam's other constants.
@@ -75,6 +112,7 @@ impl Default for LearningOptions {
             gamma: 0.85,
             lr: 7e-4,
             lr_final_share: 0.1,
+            lr_power: 0.0,
             batch_size: 128,
             buffer_size: 1_000_000,
             learning_starts: 1000,
@@ -89,6 +127,7 @@ impl Default for LearningOptions {
             huber: 0.0,
             random_order: true,
             symmetries: true,
+            relabel: true,
             average_rate: 0.001,
             adam: AdamOptions::default(),
         }
@@ -102,6 +141,7 @@ impl LearningOptions {
         }
         positive("lr", self.lr, 1e6)?;
         within("lr_final_share", self.lr_final_share, 0.0..=1.0)?;
+        within("lr_power", self.lr_power, 0.0..=1.0)?;
         count("batch_size", self.batch_size as u64, 1..=u64::MAX)?;
         count("buffer_size", self.buffer_size as u64, 1..=u64::MAX)?;
         count("target_interval", self.target_interval, 1..=u64::MAX)?;
@@ -197,18 +237,26 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     if per_constraint(&options.multipliers.fixed, spec.n_constraints()).is_none() {
         return Err(wrong_length("fixed", &options.multipliers.fixed, spec));
     }
+    if per_constraint(&options.multipliers.cost_limit, spec.n_constraints()).is_none() {
+        return Err(wrong_length("cost_limit", &options.multipliers.cost_limit, spec));
+    }
     if spec.constraints.is_empty() {
         return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
     }
     Ok(())
 }
 
-/// Draws the multipliers of an episode or a sample: zero, or log-uniform.
+/// Draws the multipliers of an episode or a sample: zero or log-uniform, or uniform from zero to the
+/// upper bound (the paper's λ-augmented variant).
 pub(super) fn draw_multipliers(
     options: &MultiplierOptions,
     rng: &mut Rng,
     multipliers: &mut [f32],
 ) {
+    if options.distribution == Distribution::Uniform {
+        let most = f64::from(options.lagrangian_upper_bound);
+        return multipliers.iter_mut().for_each(|m| *m = rng.range(0.0, most) as f32);
+    }
     let (low, high) = (f64::from(options.sample_low).ln(), f64::from(options.sample_high).ln());
     for multiplier in multipliers {
         let zero = rng.uniform() < f64::from(options.zero_share);
@@ -221,14 +269,16 @@ pub(super) fn draw_multipliers(
 pub(super) fn memory(options: &CgCmarlOptions, spec: &Spec, n_environments: usize) -> Vec<Need> {
     let (n_constraints, regions) = (spec.n_constraints() as f64, spec.max_regions as f64);
     let inputs = spec.region_width as f64 + n_constraints;
+    let n_heads = options.network.value.n_heads(spec.n_constraints()) as f64;
     let entries = (spec.n_actions() as f64).powi(spec.region_size as i32);
     let terms = match options.network.head {
         HeadKind::Free => entries,
         HeadKind::Tied => entries.min(1e4),
     };
-    let widths = memory::widths(inputs, &options.network.hidden, (1.0 + n_constraints) * terms);
+    let widths = memory::widths(inputs, &options.network.hidden, n_heads * terms);
     let states = (options.learning.buffer_size as f64 / regions.max(1.0)).max(1.0);
-    let outcome = regions * (1.0 + n_constraints);
+    let own = if options.learning.relabel { 0.0 } else { n_constraints };
+    let outcome = regions * (1.0 + n_constraints) + own;
     // Acting and learning each keep the tables of a state and the rows of a share of states.
     let per_state = regions * (entries + memory::row(&widths));
     let batch = (options.learning.batch_size as f64).max(regions) * memory::row(&widths);
@@ -290,5 +340,35 @@ pub(super) fn to_the_letter() -> Table {
         msg_iterations = 10
         damping = 0.3
         tolerance = 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    #[test]
+    fn multipliers_are_drawn_as_they_should() {
+        let mut rng = Streams::new(1).rng(Purpose::Problem, 0);
+        let mut draw = |distribution, most: f32| {
+            let lagrangian_upper_bound = most;
+            let options = MultiplierOptions {
+                lagrangian_upper_bound,
+                distribution,
+                ..MultiplierOptions::default()
+            };
+            let mut drawn = vec![0.0; 4000];
+            draw_multipliers(&options, &mut rng, &mut drawn);
+            drawn
+        };
+        let uniform = draw(Distribution::Uniform, 4.0);
+        let below = |most: f32| uniform.iter().filter(|m| **m < most).count();
+        assert!(below(4.0) == 4000 && below(0.0) == 0);
+        assert!(below(1.0).abs_diff(1000) < 120 && below(3.0).abs_diff(3000) < 120);
+        let log = draw(Distribution::LogUniform, 4.0);
+        assert!(log.iter().filter(|m| **m == 0.0).count().abs_diff(1200) < 120);
+        assert!(log.iter().all(|m| *m == 0.0 || (0.05..20.0).contains(m)));
+        assert!(log.iter().filter(|m| **m > 0.0 && **m < 1.0).count().abs_diff(1400) < 140);
     }
 }

@@ -5,6 +5,7 @@ use super::{
     actor::{ActingContext, Actor, states_per_shard},
     network::TwoHead,
     region_views::Averaging,
+    team_value::TeamValue,
 };
 use crate::{
     algorithm::{TrainedModel, weights::load_weights},
@@ -114,6 +115,12 @@ impl CgCmarlPolicy {
         self.actors[0].decide(self.model.context(view), state, &self.multipliers, action)
     }
 
+    /// What it expects of a joint action: Σ_R Q_R of every head at its multipliers.
+    pub fn team_values(&self, view: &dyn View, state: &[f32], action: &[usize]) -> Vec<f64> {
+        let mut value = TeamValue::new(view, self.model.averaging);
+        value.of(self.model.context(view), state, &self.multipliers, action)
+    }
+
     /// Its network and numbers, for those who look inside its decisions.
     pub fn context<'a>(&'a self, view: &'a dyn View) -> ActingContext<'a> {
         self.model.context(view)
@@ -146,7 +153,7 @@ impl Policy for CgCmarlPolicy {
     }
 }
 
-/// Chooses for many states on as many threads as there are; the shards depend on the graph only.
+/// Chooses for many states on as many threads as there are; the shards depend on the states only.
 pub(super) fn choose_in_shards(
     actors: &mut Vec<Actor>,
     context: ActingContext<'_>,
@@ -158,7 +165,7 @@ pub(super) fn choose_in_shards(
     actions: &mut [JointAction],
 ) {
     let spec = batch.view.spec();
-    let share = states_per_shard(spec.max_regions * averaging.frames);
+    let share = states_per_shard(actions.len(), spec.max_regions * averaging.frames);
     while actors.len() < actions.len().div_ceil(share) {
         actors.push(Actor::new(batch.view, coordinator(), averaging));
     }
@@ -167,11 +174,11 @@ pub(super) fn choose_in_shards(
         // Handing a single share to another thread would only cost time.
         return actors[0].choose(context, batch.states, multipliers, rngs, actions);
     }
-    let n_constraints = spec.n_constraints();
+    let width = multipliers.len() / actions.len();
     let shards = actors
         .par_iter_mut()
         .zip(batch.states.par_chunks(share * spec.state_width))
-        .zip(multipliers.par_chunks(share * n_constraints))
+        .zip(multipliers.par_chunks(share * width))
         .zip(actions.par_chunks_mut(share));
     if rngs.is_empty() {
         shards.for_each(|(((actor, states), multipliers), actions)| {

@@ -84,8 +84,14 @@ impl Sampler {
             sample.region = (!self.whole_states).then(|| rng.below(present.max(1)));
             sample.frame = rng.below(n_frames);
             sample.reversed = if any_order { rng.next_u64() } else { 0 };
-            if self.options.network.multiplier_input {
+            if !self.options.network.value.sees_multipliers() {
+                // They enter at action selection only.
+            } else if learning.relabel {
                 draw_multipliers(&self.options.multipliers, rng, &mut sample.multipliers);
+            } else {
+                let outcome = replay.row(sample.row).outcome;
+                let own = outcome.len() - spec.n_constraints();
+                sample.multipliers.copy_from_slice(&outcome[own..]);
             }
             n_samples += 1;
             n_regions += if self.whole_states { present } else { present.min(1) };

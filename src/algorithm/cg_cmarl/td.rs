@@ -8,6 +8,7 @@ use super::{
     sampling::Sample,
     targets::{head_targets, summed_error},
     transitions::{Span, Transitions},
+    value::augmented_reward,
 };
 use crate::{
     algorithm::{action_masks::ActionMasks, state_tables::StateTables},
@@ -16,7 +17,7 @@ use crate::{
     environment::{Pose, View},
     graph::JointAction,
     nn::Gradient,
-    replay::{Replay, Row},
+    replay::Replay,
 };
 use serde::{Deserialize, Serialize};
 
@@ -215,21 +216,28 @@ impl TdShard {
         }
     }
 
-    /// Writes the gradient of every value (Eqs. td-prim, td-cost).
+    /// Writes the gradient of every value (Eqs. td-prim, td-cost; td-augmented).
     fn measure_errors(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
         let TdInputs { network, view, replay, rule, n_rows, .. } = inputs;
         let n_heads = network.n_heads();
-        let (max_regions, n_costs) = (view.spec().max_regions, n_heads - 1);
+        let (max_regions, n_costs) = (view.spec().max_regions, network.n_constraints());
+        // One augmented value learns from the reward at the price of its costs.
+        let is_augmented = n_heads <= n_costs;
         let share = 1.0 / n_rows as f32;
         for (sample, span) in samples.iter().zip(&self.transitions.spans) {
             let row = replay.row(sample.row);
             let discount = if row.terminal { 0.0 } else { rule.gamma };
+            let costs = |region: usize| &row.outcome[max_regions + region * n_costs..][..n_costs];
+            let reward = |region: usize| match row.outcome[region] {
+                reward if !is_augmented => reward,
+                reward => augmented_reward(reward, costs(region), &sample.multipliers),
+            };
             let summed = (rule.error == ErrorKind::Summed && sample.region.is_none())
-                .then(|| self.summed_error(row, span, discount, rule.error_power));
+                .then(|| self.summed_error(span, discount, rule.error_power, reward));
             for now in span.now.clone() {
                 let region = self.transitions.regions[now];
-                let costs = &row.outcome[max_regions + region * n_costs..][..n_costs];
-                let rewards = [row.outcome[region]].into_iter().chain(costs.iter().map(|c| -c));
+                let costs = costs(region).iter().map(|cost| -cost);
+                let rewards = std::iter::once(reward(region)).chain(costs);
                 let next_values = match self.transitions.followers[now] {
                     ABSENT => &self.nothing[..],
                     next => &self.next_values[next * n_heads..][..n_heads],
@@ -254,12 +262,18 @@ impl TdShard {
     }
 
     /// The error of a whole state, each of both states with its own regions, for each region.
-    fn summed_error(&self, row: Row<'_>, span: &Span, discount: f32, power: f32) -> f32 {
+    fn summed_error(
+        &self,
+        span: &Span,
+        discount: f32,
+        power: f32,
+        reward: impl Fn(usize) -> f32,
+    ) -> f32 {
         let n_heads = self.losses.len();
         let values: f32 = span.now.clone().map(|now| self.values[now * n_heads]).sum();
         let next: f32 = span.next.clone().map(|next| self.next_values[next * n_heads]).sum();
         let rewards = self.transitions.regions[span.now.clone()].iter();
-        let rewards = rewards.map(|&region| row.outcome[region]).sum();
+        let rewards = rewards.map(|&region| reward(region)).sum();
         summed_error(values, rewards, discount, next) / (span.now.len() as f32).powf(power)
     }
 }

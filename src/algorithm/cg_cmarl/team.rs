@@ -19,10 +19,14 @@ use crate::{
     },
     checkpoint::Checkpoint,
     environment::{Batch, Ending, Spec, View},
-    episode::Transition,
+    episode::{Summary, Transition},
     error::Result,
-    graph::JointAction,
-    multipliers::{MultiplierMode, Multipliers, per_constraint},
+    graph::{CoordinationGraph, JointAction},
+    multipliers::{
+        LearnedMultipliers, MultiplierMode,
+        gossip::{Link, links_of},
+        per_constraint,
+    },
     nn::Gradient,
     replay::{Replay, Row, RowShape},
     rng::{Purpose, Rng},
@@ -50,16 +54,23 @@ pub(super) struct Team {
     prefix: String,
     replay: Replay,
     replay_rng: Rng,
-    pub(super) multipliers: Multipliers,
+    pub(super) multipliers: LearnedMultipliers,
+    /// Multipliers of the episode in each environment: one per constraint, or those of each agent.
     behaviour: Vec<f32>,
+    /// Who could hear whom at the last decision in each environment, where somebody asks.
+    links: Vec<Vec<Link>>,
     /// The behaviour of the environments that act now.
     chosen: Vec<f32>,
     noise: TableNoise,
     actors: Vec<Actor>,
     masks: ActionMasks,
     shards: Vec<TdShard>,
+    /// How many of them the last batch took.
+    n_shards: usize,
     sampler: Sampler,
     outcome: Vec<f32>,
+    /// Whether a transition is remembered with the multipliers it was played at.
+    remembers_multipliers: bool,
     /// Steps of this team so far.
     pub(super) steps: u64,
     /// Updates from its memory so far.
@@ -79,26 +90,30 @@ impl Team {
             state: spec.state_width,
             agents: spec.n_agents(),
             actions: spec.n_actions(),
-            outcome: spec.max_regions * (1 + n_constraints),
+            outcome: outcome_width(options, &spec),
         };
         let batch_size = batch_size(options, &spec, start.view().spec());
         let capacity = (options.learning.buffer_size / spec.max_regions.max(1)).max(1);
-        let ceiling = multipliers.lagrangian_upper_bound;
+        let streams = (start.streams, (own - number) as u64);
+        let learned = LearnedMultipliers::new(multipliers, spec.n_agents(), limits, streams);
         let prefix =
             if number == own { String::new() } else { format!("team_{}.", spec.n_agents()) };
         let mut team = Self {
             prefix,
             replay: Replay::new(shape, capacity),
             replay_rng: start.streams.rng(Purpose::Replay, (own - number) as u64),
-            multipliers: Multipliers::new(spec.n_agents(), limits, ceiling),
-            behaviour: vec![0.0; start.n_environments * n_constraints],
+            behaviour: vec![0.0; start.n_environments * learned.n_played()],
+            links: vec![Vec::new(); start.n_environments],
+            multipliers: learned,
             chosen: Vec::new(),
             noise: TableNoise::default(),
             actors: Vec::new(),
             masks: ActionMasks::default(),
             shards: Vec::new(),
+            n_shards: 0,
             sampler: Sampler::new(options, batch_size, spec.n_agents()),
             outcome: Vec::with_capacity(shape.outcome),
+            remembers_multipliers: !options.learning.relabel,
             steps: 0,
             updates: 0,
             spec,
@@ -109,13 +124,13 @@ impl Team {
 
     /// Chooses the multipliers of an episode.
     pub(super) fn begin(&mut self, options: &CgCmarlOptions, slot: usize, rng: &mut Rng) {
-        let n = self.spec.n_constraints();
+        let n = self.multipliers.n_played();
         let row = &mut self.behaviour[slot * n..][..n];
         let options = &options.multipliers;
         match options.mode {
             MultiplierMode::Sampled => draw_multipliers(options, rng, row),
             MultiplierMode::Learned => {
-                row.iter_mut().enumerate().for_each(|(j, m)| *m = self.multipliers.mean(j));
+                self.multipliers.write_played(row);
             }
             MultiplierMode::Fixed => {
                 let fixed = options.fixed.iter().cycle();
@@ -134,10 +149,13 @@ impl Team {
         rngs: &mut [Rng],
         actions: &mut [JointAction],
     ) {
-        let n = self.spec.n_constraints();
+        let n = self.multipliers.n_played();
         self.chosen.clear();
         for slot in batch.slots {
             self.chosen.extend_from_slice(&self.behaviour[slot * n..][..n]);
+        }
+        if self.multipliers.need_links() {
+            self.see_links(batch);
         }
         let noise = (noise > 0.0).then_some((&self.noise, noise));
         choose_in_shards(
@@ -158,12 +176,19 @@ impl Team {
 
     /// Remembers a step.
     pub(super) fn observe(&mut self, transition: Transition<'_>) {
-        let Transition { state, action, outcome, next_state, .. } = transition;
+        let Transition { slot, state, action, outcome, next_state } = transition;
         self.steps += 1;
         self.outcome.clear();
         self.outcome.extend_from_slice(&outcome.region_rewards);
         self.outcome.resize(self.spec.max_regions, 0.0);
         self.outcome.extend_from_slice(&outcome.region_costs);
+        if self.remembers_multipliers {
+            let (n, played) = (self.spec.n_constraints(), self.multipliers.n_played());
+            self.outcome.resize(self.spec.max_regions * (1 + n), 0.0);
+            let row = &self.behaviour[slot * played..][..played];
+            let mean = |j| row.iter().skip(j).step_by(n).sum::<f32>() / (played / n) as f32;
+            self.outcome.extend((0..n).map(mean));
+        }
         self.replay.push(Row {
             state,
             next_state,
@@ -173,19 +198,35 @@ impl Team {
         });
     }
 
+    /// Looks who could hear whom in these states.
+    fn see_links(&mut self, batch: Batch<'_>) {
+        let mut graph = CoordinationGraph::empty(self.spec.n_agents());
+        let states = batch.states.chunks_exact(self.spec.state_width);
+        for (&slot, state) in batch.slots.iter().zip(states) {
+            batch.view.graph(state, &mut graph);
+            self.links[slot] = links_of(&graph);
+        }
+    }
+
+    /// Closes an episode: the multipliers ascend.
+    pub(super) fn end_episode(&mut self, slot: usize, summary: &Summary) {
+        self.multipliers.end_episode(&summary.agent_costs, &self.links[slot]);
+    }
+
     /// Whether an update is due.
     pub(super) fn is_due(&self, options: &CgCmarlOptions) -> bool {
         self.updates < due_after(options, self.steps)
     }
 
-    /// The gradient of a batch of its memory, and the mean loss of each head.
-    pub(super) fn gradient(
+    /// Measures the gradient of a batch of its memory, in [`Self::gradients`], and the mean loss of
+    /// each head.
+    pub(super) fn measure(
         &mut self,
         options: &CgCmarlOptions,
         (network, weights): (&TwoHead, &Weights),
         view: &dyn View,
         losses: &mut [f32],
-    ) -> &Gradient {
+    ) {
         let n_rows = self.sampler.draw(view, &self.replay, &mut self.replay_rng).max(1);
         let samples = &self.sampler.samples;
         let inputs = TdInputs {
@@ -198,11 +239,11 @@ impl Team {
             n_rows,
         };
         let share = samples.len().div_ceil(n_shares(n_rows)).max(1);
-        let n_shards = samples.len().div_ceil(share);
-        while self.shards.len() < n_shards {
+        self.n_shards = samples.len().div_ceil(share);
+        while self.shards.len() < self.n_shards {
             self.shards.push(TdShard::new(network, view, options.coordination.build()));
         }
-        match &mut self.shards[..n_shards] {
+        match &mut self.shards[..self.n_shards] {
             // Handing a single share to another thread would only cost time.
             [shard] => shard.accumulate(inputs, samples),
             shards => shards
@@ -211,14 +252,17 @@ impl Team {
                 .for_each(|(shard, samples)| shard.accumulate(inputs, samples)),
         }
         self.updates += 1;
-        let (first, rest) = self.shards[..n_shards].split_at_mut(1);
-        for shard in rest {
-            first[0].gradient.add(&shard.gradient);
-            first[0].losses.iter_mut().zip(&shard.losses).for_each(|(sum, l)| *sum += l);
+        losses.fill(0.0);
+        for shard in &self.shards[..self.n_shards] {
+            losses.iter_mut().zip(&shard.losses).for_each(|(sum, loss)| *sum += loss);
         }
-        let sums = losses.iter_mut().zip(&first[0].losses);
-        sums.for_each(|(mean, loss)| *mean = loss / n_rows as f32);
-        &self.shards[0].gradient
+        losses.iter_mut().for_each(|mean| *mean /= n_rows as f32);
+    }
+
+    /// Whose sum is the gradient measured last.
+    pub(super) fn gradients(&self) -> ([&Gradient; MOST_SHARES], usize) {
+        let last = self.n_shards - 1;
+        (std::array::from_fn(|share| &self.shards[share.min(last)].gradient), self.n_shards)
     }
 
     /// Writes everything it keeps.
@@ -227,6 +271,12 @@ impl Team {
         self.replay.save(&self.prefix, checkpoint);
         let multipliers = self.multipliers.values();
         checkpoint.push(name("multipliers"), &[multipliers.len()], multipliers);
+        for (key, memory) in self.multipliers.memory() {
+            checkpoint.push(name(key), &[memory.len()], memory);
+        }
+        if let Some(episodes) = self.multipliers.counted() {
+            checkpoint.set(&name("multiplier_episodes"), episodes);
+        }
         checkpoint.set(&name("replay_rng"), self.replay_rng.position());
         checkpoint.set(&name("learner_steps"), self.steps);
         checkpoint.set(&name("updates"), self.updates);
@@ -238,6 +288,13 @@ impl Team {
         self.replay.load(&self.prefix, checkpoint)?;
         let n_multipliers = self.multipliers.values().len();
         self.multipliers.restore(checkpoint.get_shaped(&name("multipliers"), &[n_multipliers])?);
+        let counted =
+            self.multipliers.counted().map(|_| checkpoint.count(&name("multiplier_episodes")));
+        let episodes = counted.transpose()?.unwrap_or_default();
+        let mut read = |key: &str| Some(checkpoint.get(&name(key)).ok()?.to_vec());
+        if !self.multipliers.restore_memory(&mut read, episodes) {
+            return Err(checkpoint.mismatch("does not hold what these multipliers remember"));
+        }
         load_rng(checkpoint, &name("replay_rng"), &mut self.replay_rng)?;
         (self.steps, self.updates) = load_counters(checkpoint, &self.prefix, |steps| {
             due_after(options, steps)..=due_after(options, steps)
@@ -248,6 +305,14 @@ impl Team {
         }
         Ok(())
     }
+}
+
+/// Numbers that a remembered transition brought: rewards and costs of its regions, and the multipliers
+/// it was played at where it is learned from at those.
+fn outcome_width(options: &CgCmarlOptions, spec: &Spec) -> usize {
+    let n_constraints = spec.n_constraints();
+    let own = if options.learning.relabel { 0 } else { n_constraints };
+    spec.max_regions * (1 + n_constraints) + own
 }
 
 /// Updates that are due after some steps.

@@ -47,13 +47,13 @@ fn mixed_graph() -> CoordinationGraph {
     CoordinationGraph::new(4, &[vec![2], vec![0, 1], vec![1, 2, 3]]).unwrap()
 }
 
-fn mixed_game(n_actions: usize) -> MatrixGame {
+pub(super) fn mixed_game(n_actions: usize) -> MatrixGame {
     let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
     MatrixGame::random(mixed_graph(), n_actions, 2, 2, &mut rng).unwrap()
 }
 
 /// What agents may not do depends on the time.
-fn forbidden(state: &[f32], agent: usize) -> &'static [usize] {
+pub(super) fn forbidden(state: &[f32], agent: usize) -> &'static [usize] {
     match agent {
         0 if state[0] > 0.25 => &[0, 1],
         1 => &[1],
@@ -65,10 +65,10 @@ fn forbidden(state: &[f32], agent: usize) -> &'static [usize] {
 /// A network with two sets of numbers, and one remembered transition.
 pub(super) struct Case<'a> {
     view: &'a dyn View,
-    network: TwoHead,
+    pub(super) network: TwoHead,
     pub(super) online: Vec<f32>,
     target: Vec<f32>,
-    replay: Replay,
+    pub(super) replay: Replay,
     sample: Sample,
 }
 
@@ -96,20 +96,20 @@ impl<'a> Case<'a> {
         sample: Sample,
     ) -> Self {
         let actions: Vec<usize> = (0..view.spec().n_agents()).map(|agent| agent % 3).collect();
-        Self::of_actions(view, head, states, &actions, sample)
+        Self::of_actions(view, (head, ValueKind::Heads), states, &actions, sample)
     }
 
     /// The case in which the agents did this.
     pub(super) fn of_actions(
         view: &'a dyn View,
-        head: HeadKind,
+        (head, value): (HeadKind, ValueKind),
         [state, next_state]: [&[f32]; 2],
         actions: &[usize],
         sample: Sample,
     ) -> Self {
         let spec = view.spec();
         let mut rng = Streams::new(9).rng(Purpose::Problem, 1);
-        let options = NetworkOptions { hidden: vec![7], head, multiplier_input: true };
+        let options = NetworkOptions { hidden: vec![7], head, value };
         let network = TwoHead::for_view(&options, view).unwrap();
         let [online, target] = [(); 2].map(|()| network.layout().initialise(&mut rng));
         let shape = RowShape {
@@ -125,7 +125,11 @@ impl<'a> Case<'a> {
     }
 
     /// What one share makes of the transition.
-    fn accumulate(&self, online: &[f32], (next_action, error): (NextAction, ErrorKind)) -> TdShard {
+    pub(super) fn accumulate(
+        &self,
+        online: &[f32],
+        (next_action, error): (NextAction, ErrorKind),
+    ) -> TdShard {
         self.accumulate_by(online, rule(next_action, error))
     }
 
@@ -154,7 +158,7 @@ impl<'a> Case<'a> {
     }
 
     /// The value of a region's joint action by every head.
-    fn values(
+    pub(super) fn values(
         &self,
         numbers: &[f32],
         state: &[f32],
@@ -227,19 +231,25 @@ impl<'a> Case<'a> {
             let joint = self.next_joint(next_action, row.next_state, members);
             self.values(&self.target, row.next_state, members, &joint)
         };
-        let n_costs = self.network.n_heads() - 1;
-        let mut losses = vec![0.0; 1 + n_costs];
+        let n_costs = self.network.n_constraints();
+        let mut losses = vec![0.0; self.network.n_heads()];
+        let first = self.view.spec().max_regions;
+        let costs = |region: usize| &row.outcome[first + region * n_costs..][..n_costs];
+        // One augmented value is paid r_0 − Σ_j λ_j c_j.
+        let reward = |region: usize| {
+            let price = costs(region).iter().zip(&self.sample.multipliers).map(|(c, m)| c * m);
+            row.outcome[region] - if losses.len() == 1 { price.sum() } else { 0.0 }
+        };
+        let rewards: Vec<f32> = (0..graph.n_regions()).map(reward).collect();
         let values: f32 = graph.regions().map(|members| now(members)[0]).sum();
         let next_values: f32 = next_graph.regions().map(|members| next(members)[0]).sum();
-        let rewards: f32 = row.outcome[..graph.n_regions()].iter().sum();
-        let summed = values - (rewards + GAMMA * next_values);
+        let summed = values - (rewards.iter().sum::<f32>() + GAMMA * next_values);
         for (region, members) in graph.regions().enumerate() {
             let (now, next) = (now(members), next(members));
-            let costs = &row.outcome[self.view.spec().max_regions + region * n_costs..][..n_costs];
-            let own = now[0] - (row.outcome[region] + GAMMA * next[0]);
+            let own = now[0] - (rewards[region] + GAMMA * next[0]);
             let first = if error == ErrorKind::Summed { summed } else { own };
             losses[0] += 0.5 * first * first;
-            for (j, cost) in costs.iter().enumerate() {
+            for (j, cost) in costs(region).iter().enumerate().take(now.len() - 1) {
                 let error = now[j + 1] - (-cost + GAMMA * next[j + 1]);
                 losses[j + 1] += 0.5 * error * error;
             }
@@ -259,7 +269,7 @@ impl<'a> Case<'a> {
     }
 
     /// The gradient falls along the losses as central differences say.
-    fn check_gradient(&mut self, what: &str) {
+    pub(super) fn check_gradient(&mut self, what: &str) {
         let n_regions = self.graph(self.replay.row(0).state).n_regions() as f32;
         for rule in RULES {
             // Every region of a summed error counts the same error once more.
@@ -358,7 +368,8 @@ fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
 
 /// Options with which small games are learned in little time.
 pub(super) fn quick(random_actions: f32) -> CgCmarlOptions {
-    let network = NetworkOptions { hidden: vec![32], head: HeadKind::Free, multiplier_input: true };
+    let network =
+        NetworkOptions { hidden: vec![32], head: HeadKind::Free, value: ValueKind::Heads };
     let mut options = CgCmarlOptions { network, ..CgCmarlOptions::default() };
     options.learning.lr = 3e-3;
     options.learning.batch_size = 48;

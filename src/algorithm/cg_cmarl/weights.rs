@@ -5,15 +5,16 @@ use crate::{
     algorithm::weights::{load_weights, save_weights},
     checkpoint::Checkpoint,
     error::Result,
-    nn::{Adam, Follower, Gradient, Layout},
+    multipliers::ascent::step_size,
+    nn::{Adam, Follower, Gradient, Layout, Numbers},
     rng::Rng,
 };
 
 /// Online, target and averaged network.
 pub(super) struct Weights {
-    pub(super) online: Vec<f32>,
-    pub(super) target: Vec<f32>,
-    averaged: Vec<f32>,
+    pub(super) online: Numbers,
+    pub(super) target: Numbers,
+    averaged: Numbers,
     adam: Adam,
     learning: LearningOptions,
     /// Updates so far, of all teams.
@@ -23,7 +24,7 @@ pub(super) struct Weights {
 impl Weights {
     /// A fresh network.
     pub(super) fn new(learning: &LearningOptions, network: &TwoHead, rng: &mut Rng) -> Self {
-        let online = network.layout().initialise(rng);
+        let online = Numbers::from(network.layout().initialise(rng));
         Self {
             target: online.clone(),
             averaged: online.clone(),
@@ -34,11 +35,12 @@ impl Weights {
         }
     }
 
-    /// Moves the online network along the gradient, and the others after it; `progress` is the share
-    /// of the training that is over.
-    pub(super) fn descend(&mut self, gradient: &Gradient, progress: f32) {
+    /// Moves the online network along the sum of some gradients, and the others after it; `progress` is
+    /// the share of the training that is over.
+    pub(super) fn descend(&mut self, gradients: &[&Gradient], progress: f32) {
         let learning = &self.learning;
         let lr = learning.lr * (1.0 + (learning.lr_final_share - 1.0) * progress);
+        let lr = step_size(lr, self.updates, learning.lr_power);
         self.updates += 1;
         // A fixed rate would remember the first weights for long.
         let rate = learning.average_rate.max(1.0 / (self.updates + 1) as f32);
@@ -51,7 +53,7 @@ impl Weights {
             follower(averages, &mut self.averaged[..], rate),
             follower(follows, &mut self.target[..], learning.polyak_tau),
         ];
-        self.adam.step_followed(lr, gradient, &mut self.online, followers);
+        self.adam.step_followed(lr, gradients, &mut self.online, followers);
     }
 
     /// The weights that are evaluated: the average, or the online ones where nothing is averaged.

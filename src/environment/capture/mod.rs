@@ -111,6 +111,16 @@ impl View for CaptureView {
         kinds[kind] = 1.0;
     }
 
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let member = |member: usize| {
+            let words =
+                format!("agent {member}, each target in reach: whether it is there, its worth");
+            (words, AGENT_WIDTH)
+        };
+        let kind = "neighbours, two with one between them, or three".to_owned();
+        (0..self.spec.region_size).map(member).chain([(kind, N_KINDS)]).collect()
+    }
+
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
         let n = self.spec.n_agents();
         for (action, cells) in (1..N_ACTIONS).zip(row.chunks_exact_mut(2)) {

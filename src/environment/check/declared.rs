@@ -61,6 +61,16 @@ fn check_measures(spec: &Spec) -> Result<()> {
     Ok(())
 }
 
+/// The groups of numbers that a region row is said to have are as wide as the row.
+pub(super) fn check_layout(view: &dyn View) -> Result<()> {
+    let (told, width) = (view.row_layout(), view.spec().region_width);
+    let sum: usize = told.iter().map(|(_, width)| width).sum();
+    if sum != width {
+        return broken(format!("the layout of a region row has {sum} numbers, the row {width}"));
+    }
+    Ok(())
+}
+
 /// Every symmetry permutes the actions of every agent, and the first one changes nothing.
 pub(super) fn check_symmetries(view: &dyn View) -> Result<()> {
     for symmetry in 0..view.n_symmetries() {

@@ -41,6 +41,7 @@ pub fn check<T: Task>(task: &T) -> Result<()> {
 pub fn check_environment(environment: &mut dyn Environment) -> Result<()> {
     declared::check_spec(environment.view().spec())?;
     declared::check_symmetries(environment.view())?;
+    declared::check_layout(environment.view())?;
     for seed in 0..EPISODES {
         let mut play =
             |spoil| episode::play(environment, seed, spoil, &mut RandomActions::new(seed));

@@ -247,6 +247,19 @@ impl View for PreyView {
         self.posed_row(state, members, Pose::default(), row);
     }
 
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let member = |member: usize| {
+            let cells = format!("predator {member}, each cell around: another predator, prey");
+            let rest = format!("predator {member}: how near each wall is, whether it is there");
+            [(cells, 2 * self.rows.cells), (rest, 5)]
+        };
+        let pair = [
+            ("in which cell around predator 0 the other is".to_owned(), self.rows.cells),
+            ("displacement and distance from predator 0 to the other".to_owned(), 3),
+        ];
+        (0..2).flat_map(member).chain(pair).collect()
+    }
+
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
         let parts = Parts::of(state, self.spec.n_agents());
         GRID.with_borrow_mut(|grid| {

@@ -17,6 +17,7 @@ mod recipe;
 pub mod recording;
 mod relative_row;
 pub mod reward;
+mod row_layout;
 mod task;
 
 pub use super::particle::GRID;

@@ -2,10 +2,13 @@
 //!
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
-use super::relative_row::{RelativeRow, Scratch, TeamSize};
 pub use super::{
     observation_options::{ObservationKind, ObservationOptions, agent_width},
     relative_row::PADDING_LANDMARK,
+};
+use super::{
+    relative_row::{RelativeRow, Scratch, TeamSize},
+    row_layout::member_groups,
 };
 pub use crate::environment::frame::Frame;
 use crate::{
@@ -138,6 +141,17 @@ impl View for SpreadView {
             self.measure(scratch, parts, members.iter().copied());
             self.write(scratch, parts, members, 0, row);
         });
+    }
+
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        if self.kind == ObservationKind::Relative {
+            return self.relative.layout();
+        }
+        let size = self.spec.region_size;
+        let mut groups = member_groups(size, true);
+        groups.push(("landmarks".into(), 2 * self.spec.n_agents()));
+        groups.push(("displacement between each two members".into(), size * (size - 1)));
+        groups
     }
 
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {

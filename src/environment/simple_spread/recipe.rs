@@ -83,6 +83,10 @@ fn learning(agents: usize, teams: &[usize]) -> Table {
         // A state has many regions; fewer states than these are forgotten too soon.
         learning.insert("buffer_size".into(), Value::Integer(2_000_000));
     }
+    if !teams.is_empty() {
+        // Teams pull at the network in turn; a longer average evens that out.
+        learning.insert("average_rate".into(), Value::Float(0.0005));
+    }
     learning.insert("own_error".into(), Value::Float(own_error));
     learning.insert("gamma".into(), Value::Float(gamma));
     learning.insert("batch_size".into(), Value::Integer(batch_size));

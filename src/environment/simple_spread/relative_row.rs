@@ -37,24 +37,24 @@ pub(super) struct TeamSize {
 /// Which entries a row has, and how they are measured.
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRow {
-    n_landmarks: usize,
+    pub(super) n_landmarks: usize,
     /// Landmarks shown beyond these that nobody outside the region covers.
-    n_free: usize,
-    positions: bool,
+    pub(super) n_free: usize,
+    pub(super) positions: bool,
     /// Whether each member sees the landmark that an auction gives it.
-    auction: bool,
-    padding: [f32; 2],
-    occupancy: bool,
-    flags: bool,
+    pub(super) auction: bool,
+    pub(super) padding: [f32; 2],
+    pub(super) occupancy: bool,
+    pub(super) flags: bool,
     /// Seconds of coasting before an agent's directions are taken.
-    coast: f32,
+    pub(super) coast: f32,
     /// Seconds by which out-of-region agents are moved ahead.
-    look_ahead: f32,
-    region_size: usize,
+    pub(super) look_ahead: f32,
+    pub(super) region_size: usize,
     /// Teams from this size on are crowds.
     pub(super) crowd: usize,
     /// What the team is like, where it is shown.
-    team: Option<[f32; 2]>,
+    pub(super) team: Option<[f32; 2]>,
 }
 
 /// Measurements of one state, shared by the rows of all its regions.

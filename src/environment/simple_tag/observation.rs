@@ -223,6 +223,34 @@ impl View for TagView {
         self.write(Parts::of(state, self.spec.n_agents()), members, 0, row);
     }
 
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let group = |words: &str, width: usize| (words.to_owned(), width);
+        let mut groups = vec![
+            group("velocity and position of member 0", 4),
+            group("velocity and position of member 1", 4),
+            group("velocity and position of the prey", 4),
+            group("displacement, distance and direction from member 0 to 1", BEARING),
+            group(
+                "displacement, distance and direction of the prey from each member",
+                SIZE * BEARING,
+            ),
+        ];
+        for index in 0..OBSTACLES_SEEN {
+            let words = format!(
+                "obstacle {index}, nearest first: displacement, distance and direction from each member, and whether there is one"
+            );
+            groups.push((words, OBSTACLE_WIDTH));
+        }
+        for index in 0..OTHERS_SEEN {
+            let words = format!(
+                "other predator {index}, nearest to the prey first: displacement, distance and direction from the prey, velocity, displacement and distance from each member, and whether there is one"
+            );
+            groups.push((words, OTHER_WIDTH));
+        }
+        groups.push(group("one over the number of predators", 1));
+        groups
+    }
+
     fn posed_row(&self, state: &[f32], members: &[usize], pose: Pose, row: &mut [f32]) {
         let parts = Parts::of(state, self.spec.n_agents());
         in_order(members, pose.reversed, |members| self.write(parts, members, pose.symmetry, row));

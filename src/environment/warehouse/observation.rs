@@ -187,6 +187,27 @@ impl View for WarehouseView {
         });
     }
 
+    fn row_layout(&self) -> Vec<(String, usize)> {
+        let mut groups = Vec::new();
+        for robot in 0..2 {
+            let ways = format!(
+                "robot {robot}, each direction: whether it is open, how much nearer it leads"
+            );
+            groups.push((ways, 2 * DIRECTIONS.len()));
+            let goal =
+                format!("robot {robot}: how far and how near its goal is, its kind, its battery");
+            groups.push((goal, WAY_WIDTH - 2 * DIRECTIONS.len()));
+            let around = format!(
+                "robot {robot}, each of {} cells around: free, taken, where who is there wants to go",
+                AROUND.len()
+            );
+            groups.push((around, AROUND.len() * AROUND_WIDTH));
+        }
+        groups.push(("displacement from robot 0 to robot 1".into(), 2));
+        groups.push(("which near offset that is".into(), PARTNER_WIDTH - 2));
+        groups
+    }
+
     fn region_rows(
         &self,
         state: &[f32],

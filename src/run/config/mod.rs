@@ -95,7 +95,7 @@ impl Config {
         let preset = word("preset", DEFAULT_PRESET);
         check_preset(algorithm, &preset)?;
         let defaults = defaults(&scenario, algorithm, &preset)?;
-        let optional = optional_keys(&scenario)?;
+        let optional = optional_keys(&scenario, algorithm)?;
         let resolve = |mut tree: Table| -> Result<Table> {
             tree::merge(&mut tree, &file, &optional)?;
             let is_word = |key: &str| ["preset", "task", "algorithm"].contains(&key);
@@ -133,7 +133,7 @@ impl Config {
         let mut options = self.algorithm()?.defaults()?;
         tree::overlay(&mut options, &self.options);
         tree.insert(self.algorithm.clone(), Value::Table(options));
-        let optional = optional_keys(&self.scenario()?)?;
+        let optional = optional_keys(&self.scenario()?, self.algorithm()?)?;
         for (key, text) in overrides {
             for (fixed, own) in [("algorithm", &self.algorithm), ("task", &self.task)] {
                 if key == fixed && text != own {
@@ -243,9 +243,11 @@ fn defaults(scenario: &Scenario, algorithm: &dyn AnyAlgorithm, preset: &str) -> 
 }
 
 /// Options that are absent from a tree unless they are set.
-fn optional_keys(scenario: &Scenario) -> Result<Vec<String>> {
+fn optional_keys(scenario: &Scenario, algorithm: &dyn AnyAlgorithm) -> Result<Vec<String>> {
     let environment = scenario.unset_options()?.into_iter();
     let mut keys: Vec<String> = environment.map(|key| format!("environment.{key}")).collect();
+    let own = algorithm.unset_options().iter();
+    keys.extend(own.map(|key| format!("{}.{key}", algorithm.name())));
     keys.extend(["start_from", "preset", "task"].map(String::from));
     Ok(keys)
 }
@@ -253,7 +255,10 @@ fn optional_keys(scenario: &Scenario) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{algorithm::CgCmarlOptions, environment::simple_spread::SimpleSpreadOptions};
+    use crate::{
+        algorithm::{CgCmarlOptions, cg_cmarl::ValueKind},
+        environment::simple_spread::SimpleSpreadOptions,
+    };
 
     fn resolve(overrides: &[&str]) -> Result<Config> {
         let pairs: Vec<_> = overrides
@@ -330,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_resolved_configuration_survives_its_file() {
-        for preset in ["default", "two_head", "paper"] {
+        for preset in ["default", "two_head", "augmented", "paper"] {
             for agents in [2, 3, 4, 6, 10] {
                 let words = [format!("preset={preset}"), format!("agents={agents}")];
                 let config = resolve(&words.each_ref().map(String::as_str)).unwrap();
@@ -377,6 +382,6 @@ mod tests {
         assert_eq!((learning.target_interval, learning.batch_size), (200, 64));
         assert_eq!((learning.buffer_size, learning.lr), (100_000, 1e-3));
         assert_eq!(options.exploration.at(50_000), 0.475);
-        assert!(!options.network.multiplier_input);
+        assert_eq!(options.network.value, ValueKind::TwoHead);
     }
 }

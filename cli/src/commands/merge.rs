@@ -1,0 +1,124 @@
+//! `merge`: the parts of a sweep or an evaluation, played anywhere, become what one process finds.
+
+use super::{
+    evaluate::print_score,
+    output::{self, OutputFormat, print},
+    sweep::print_front,
+};
+use crate::{exit::ExitCode, report};
+use anyhow::{Context, bail};
+use cgcmarl::{
+    Error, Model,
+    checkpoint::atomic,
+    evaluation::part::{Merged, Part, merge},
+    run::write_model_card,
+};
+use clap::Args;
+use std::{
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  cgcmarl sweep RUN --episodes 1000 --episode-range 0..500 --part a.json
+  cgcmarl sweep RUN --episodes 1000 --episode-range 500..1000 --part b.json
+  cgcmarl merge a.json b.json --out RUN
+
+The bytes are those of the whole sweep (or evaluation) in one process. Parts may come in any order;
+missing or doubled episodes and parts of another evaluation are refused.";
+
+/// A part of the episodes instead of all of them.
+#[derive(Debug, Args)]
+pub(crate) struct PartArgs {
+    /// Play only the episodes A up to B, without B, into the file of `--part`
+    #[arg(long, value_name = "A..B", requires = "part")]
+    episode_range: Option<String>,
+    /// Where the played episodes go, for `merge`
+    #[arg(long, value_name = "FILE", requires = "episode_range")]
+    part: Option<PathBuf>,
+}
+
+impl PartArgs {
+    /// Some of the episodes, into a file.
+    pub(super) fn new(range: &Range<usize>, file: &Path) -> Self {
+        Self {
+            episode_range: Some(format!("{}..{}", range.start, range.end)),
+            part: Some(file.into()),
+        }
+    }
+
+    /// Which of the episodes are asked for, where not all are.
+    pub(super) fn range(&self, episodes: usize) -> anyhow::Result<Option<Range<usize>>> {
+        let Some(text) = &self.episode_range else { return Ok(None) };
+        let numbers = text
+            .split_once("..")
+            .and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+        let range: Option<Range<usize>> = numbers.map(|(from, to)| from..to);
+        if let Some(range) = range
+            && !range.is_empty()
+            && range.end <= episodes
+        {
+            return Ok(Some(range));
+        }
+        let reason = format!("is written A..B, some of the {episodes} episodes");
+        bail!(Error::setting("--episode-range", text, reason))
+    }
+
+    /// Writes what was played.
+    pub(super) fn write(&self, part: &Part) -> anyhow::Result<ExitCode> {
+        let Some(file) = &self.part else { bail!("`--episode-range` needs `--part FILE`") };
+        output::check_file(file)?;
+        atomic::write(file, (serde_json::to_string(part)? + "\n").as_bytes())?;
+        print(&format!("{}: episodes {}..{}", file.display(), part.from, part.to))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What `merge` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// The files of the parts
+    #[arg(required = true, value_name = "FILE")]
+    parts: Vec<PathBuf>,
+    /// Where front.json, front.csv, front.svg and front.png go; without it the result is printed only
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+}
+
+/// Merges, prints, and saves a front where a folder is given.
+pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+    args.out.iter().try_for_each(|place| output::check_folder(place))?;
+    let parts = args.parts.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
+    match merge(parts)? {
+        Merged::Front(front) => {
+            if let Some(place) = &args.out {
+                report::save_front_in(place, &front, false)?;
+                // A run's card tells its front.
+                if let Ok(model) = Model::open(place) {
+                    write_model_card(&model.run, &model.config, model.steps)?;
+                }
+            }
+            print_front(&front, args.out.as_deref(), false, args.format)?;
+        }
+        Merged::Score(score, measures) => {
+            if let Some(place) = &args.out {
+                bail!("--out {}: the parts are of one policy, which has no front", place.display());
+            }
+            print_score(&score, &measures, args.format)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A part as its file tells it.
+pub(super) fn read(file: &Path) -> anyhow::Result<Part> {
+    let shown = || file.display().to_string();
+    let text = fs::read_to_string(file).with_context(shown)?;
+    serde_json::from_str(&text).with_context(|| format!("{} is no part of a sweep", shown()))
+}

@@ -1,0 +1,49 @@
+//! What the entries of a region's row are, group by group, for people who read a model elsewhere.
+
+use super::{observation::pairs_of, relative_row::RelativeRow};
+
+/// What some entries are, and how many.
+type Group = (String, usize);
+
+/// The entries of the members.
+pub(super) fn member_groups(size: usize, positions: bool) -> Vec<Group> {
+    let (words, width) = if positions { ("velocity and position", 4) } else { ("velocity", 2) };
+    (0..size).map(|member| (format!("{words} of member {member}"), width)).collect()
+}
+
+impl RelativeRow {
+    /// The entries of a relative row.
+    pub(super) fn layout(&self) -> Vec<Group> {
+        let size = self.region_size;
+        let mut groups = member_groups(size, self.positions);
+        if self.auction {
+            let claim = |member| format!("the auction's landmark as member {member} sees it");
+            groups.extend((0..size).map(|member| (claim(member), 5)));
+        }
+        for (a, b) in pairs_of(&(0..size).collect::<Vec<_>>()) {
+            let words = format!("displacement, distance and direction from member {a} to {b}");
+            groups.push((words, 5));
+        }
+        (0..self.n_landmarks)
+            .for_each(|nth| self.landmark(&format!("landmark {nth}, nearest first"), &mut groups));
+        (0..self.n_free).for_each(|nth| {
+            self.landmark(&format!("free landmark {nth}, nearest first"), &mut groups)
+        });
+        groups.extend(self.team.map(|_| ("radius and density of the team".into(), 2)));
+        groups
+    }
+
+    fn landmark(&self, name: &str, groups: &mut Vec<Group>) {
+        let size = self.region_size;
+        let named = |words: &str| format!("{name}: {words}");
+        groups.push((named("displacement from each member"), 2 * size));
+        groups.push((named("distance from each member"), size));
+        groups.push((named("direction from each member"), 2 * size));
+        if self.occupancy {
+            groups.push((named("how far the nearest other agent is, and how near"), 2));
+        }
+        if self.flags {
+            groups.push((named("whether there is one"), 1));
+        }
+    }
+}

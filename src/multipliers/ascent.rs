@@ -45,16 +45,16 @@ impl Multipliers {
 
     /// One step after an episode, from each agent's mean cost per step (row = agent).
     pub fn ascend(&mut self, agent_costs: &[f32], step_size: f32) {
-        self.ascend_each(agent_costs, |_| step_size);
+        self.ascend_each(agent_costs, |_limit| step_size);
     }
 
-    /// The same with a step size for each constraint.
-    pub fn ascend_each(&mut self, agent_costs: &[f32], step_size: impl Fn(usize) -> f32) {
+    /// The same with a step size that depends on the limit.
+    pub fn ascend_each(&mut self, agent_costs: &[f32], step_size: impl Fn(f32) -> f32) {
         assert_eq!(agent_costs.len(), self.values.len(), "one cost per agent and constraint");
         let width = self.limits.len();
         for (index, (value, cost)) in self.values.iter_mut().zip(agent_costs).enumerate() {
-            let j = index % width;
-            *value = ascended(*value, step_size(j), cost - self.limits[j], self.ceiling);
+            let limit = self.limits[index % width];
+            *value = ascended(*value, step_size(limit), cost - limit, self.ceiling);
         }
     }
 

@@ -103,18 +103,18 @@ impl LearnedMultipliers {
         }
         let step = step_size(self.options.lambda_lr, self.episodes, self.options.lambda_power);
         let relative = self.options.relative;
-        let limits = self.multipliers.limits().to_vec();
-        let scale = |j: usize| if relative { 1.0 / limits[j] } else { 1.0 };
+        let scale = |limit: f32| if relative { 1.0 / limit } else { 1.0 };
         if self.control.is_empty() {
-            self.multipliers.ascend_each(agent_costs, |j| step * scale(j));
+            self.multipliers.ascend_each(agent_costs, |limit| step * scale(limit));
         } else {
+            let limits = self.multipliers.limits().to_vec();
             let (options, ceiling) = (&self.options.pid, self.options.lagrangian_upper_bound);
             let costs = self.control.iter_mut().zip(agent_costs);
             for (index, (value, (state, cost))) in
                 self.multipliers.values_mut().iter_mut().zip(costs).enumerate()
             {
-                let j = index % limits.len();
-                *value = controlled(options, state, *cost, limits[j], scale(j), ceiling);
+                let limit = limits[index % limits.len()];
+                *value = controlled(options, state, *cost, limit, scale(limit), ceiling);
             }
         }
         self.episodes += 1;

@@ -79,4 +79,13 @@ mod tests {
             assert_eq!(layout[layout.len() - 1]["to"], spec.region_width, "{task}");
         }
     }
+
+    #[test]
+    fn one_augmented_value_is_one_table() {
+        let heads = |setting: &[(String, String)]| {
+            header(&Config::resolve(None, setting).unwrap()).unwrap()["heads"].clone()
+        };
+        assert_eq!(heads(&[]), r#"["task","collision"]"#);
+        assert_eq!(heads(&[("value".into(), "augmented".into())]), r#"["augmented"]"#);
+    }
 }

@@ -354,8 +354,8 @@ mod tests {
         let mut draw = |distribution, most: f32| {
             let lagrangian_upper_bound = most;
             let options = MultiplierOptions {
-                distribution,
                 lagrangian_upper_bound,
+                distribution,
                 ..MultiplierOptions::default()
             };
             let mut drawn = vec![0.0; 4000];

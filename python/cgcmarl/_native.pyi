@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -30,7 +31,7 @@ def train(
     resume: bool,
     threads: int,
     callback: Callable[[int, str], Any] | None,
-) -> tuple[str, bool]: ...
+) -> tuple[Path, bool]: ...
 @final
 class Model:
     def __new__(cls, path: str) -> Model: ...

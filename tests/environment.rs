@@ -2,10 +2,11 @@
 
 use cgcmarl::{
     environment::{
-        Environment, Outcome, Spec, View, check, check_environment,
+        Environment, Outcome, Spec, Task, View, check, check_environment,
         matrix_game::MatrixGame,
         simple_spread::{
             Cost, Physics, RewardRule, SimpleSpread, SimpleSpreadOptions, SimpleSpreadTask,
+            StartSquare,
             layout::Layout,
             observation::{ObservationKind, ObservationOptions},
             oracle::Oracle,
@@ -59,6 +60,32 @@ fn every_physics_and_layout_keeps_the_contract() {
             keeps_the_contract(&mut environment, &format!("{physics:?}, {layout:?}"));
         }
     }
+}
+
+#[test]
+fn teams_in_a_square_that_grows_keep_the_contract() {
+    for agents in [3, 60] {
+        let mut environment = spread(|o| {
+            (o.agents, o.horizon, o.square) = (agents, 4, StartSquare::Scaled);
+            o.graph =
+                GraphOptions { topology: Topology::KNearest, k: 2, ..GraphOptions::default() };
+            o.observation = ObservationOptions {
+                occupancy: true,
+                landmark_flags: true,
+                positions: false,
+                free_landmarks: 2,
+                auction: true,
+                ..ObservationOptions::default()
+            };
+        });
+        keeps_the_contract(&mut environment, &format!("{agents} agents in a square that grows"));
+    }
+    let square = StartSquare::Scaled;
+    let options = SimpleSpreadOptions { agents: 100, square, ..SimpleSpreadOptions::default() };
+    assert_eq!(options.resolved().radius, Some(0.08));
+    let card = |options: &SimpleSpreadOptions| SimpleSpreadTask.card(options);
+    assert_eq!(card(&options)["start"]["half_side"], 5.0);
+    assert!(card(&SimpleSpreadOptions::default())["start"].is_null());
 }
 
 #[test]

@@ -109,8 +109,12 @@ const BANNED: [&str; 17] = [
     "mind", "theatre", "veil", "deed", "judge", "guest", "worlds",
 ];
 
-/// Files of before keep their tensors' names.
-const BANNED_ALLOWED: &[(&str, &str)] = &[("src/replay.rs", "replay.afters")];
+/// Files of before keep their tensors' names, and users write one of these words.
+const BANNED_ALLOWED: &[(&str, &str)] = &[
+    ("src/replay.rs", "replay.afters"),
+    ("src/environment/simple_spread/options.rs", "rename = \"arena\""),
+    ("src/environment/simple_spread/task.rs", "\"arena\""),
+];
 
 /// The words of the identifiers of a text: `SightCount` and `sight_count` are `sight` and `count`.
 fn identifier_words(text: &str) -> Vec<String> {

@@ -47,7 +47,8 @@ def train(
     (`"complete"`, `"ring"`, `"path"`, `"star"`, `"k_nearest"`, or a list of regions), `reward` who is
     paid (`"team"`, `"agent"`, or a function), `costs` where each constraint finds its cost: `"infos"` for
     `infos[agent]["cost"]`, a key of `infos[agent]`, a place in `infos[agent]["cost"]`, or a function.
-    Functions get `agent`, `before` (what it saw), `action`, `observation`, `reward` and `info` by name.
+    A guarantee (`model.choose`) needs to know what an agent pays at a step at most: `most_cost=[…]`, one number
+    for each cost. Functions get `agent`, `before` (what it saw), `action`, `observation`, `reward` and `info` by name.
     A Gymnasium environment with a tuple of equals works too. Environments run in processes of their own.
     """
     chosen: dict[str, object] = {"task": word("task", task), **settings}

@@ -5,9 +5,11 @@
 """
 
 import argparse
+import os
 import tempfile
 from pathlib import Path
 
+import ray
 from ray import tune
 
 import cgcmarl
@@ -24,6 +26,8 @@ def trainable(settings, steps, folder):
 
 
 def main(samples=20, steps=100_000):
+    # On this machine, unless RAY_ADDRESS names a cluster whose nodes all see the folder below.
+    ray.init(os.environ.get("RAY_ADDRESS", "local"), include_dashboard=False if "RAY_ADDRESS" not in os.environ else None)
     with tempfile.TemporaryDirectory() as folder:
         tuner = tune.Tuner(
             tune.with_resources(tune.with_parameters(trainable, steps=steps, folder=folder), {"cpu": 1}),

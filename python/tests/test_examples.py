@@ -19,6 +19,7 @@ def needs(package):
 
 def play(name, *words):
     environment = {**os.environ, "SDL_VIDEODRIVER": "dummy", "RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"}
+    environment["RAY_worker_niceness"] = "0"  # as quick as everybody else
     environment.pop("RAY_ADDRESS", None)
     command = [sys.executable, str(EXAMPLES / name), *words]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

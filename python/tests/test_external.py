@@ -77,6 +77,19 @@ def test_the_program_sweeps_reports_and_resumes_such_a_run(choir, tmp_path):
     assert run("report", str(tmp_path / "t"), "--out", str(tmp_path / "r.html")).returncode == 0
 
 
+def test_a_choice_needs_to_know_what_an_agent_pays_at_most(choir, tmp_path):
+    with pytest.raises(ValueError, match="has no largest value"):
+        choir.choose({"strain": 0.9}, episodes=50)
+    bounded = learn(tmp_path / "run", most_cost=[1.0])
+    choice = bounded.choose({"strain": 0.99}, episodes=200, multipliers=[5.0])
+    assert choice.candidates[0].upper_bounds["strain"] < 1.0
+    for wrong in ([1.0, 2.0], [0.0]):
+        with pytest.raises(ValueError, match="most_cost"):
+            learn(tmp_path / "none", most_cost=wrong)
+    with pytest.raises(ValueError, match="the cost 'strain' of .* is 1, above most_cost 0.5"):
+        learn(tmp_path / "above", most_cost=[0.5])
+
+
 def test_a_job_about_such_a_run_is_recognised(choir, tmp_path):
     run = lambda *words: subprocess.run(
         [sys.executable, "-m", "cgcmarl", *words],

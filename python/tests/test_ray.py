@@ -109,6 +109,10 @@ def cluster(tmp_path_factory):
     finally:
         for node in nodes:
             node.stop()
+        # What is killed does not clean up: others would look for this cluster.
+        left = Path("/tmp/ray/ray_current_cluster")
+        if left.is_file() and left.read_text().strip() == address:
+            left.unlink()
 
 
 def alive(address):

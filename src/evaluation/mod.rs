@@ -1,5 +1,6 @@
 //! Scores operating points on shared start states: statistics, fronts over any axes, certified choices.
 
+pub mod aggregate;
 mod calibration;
 pub mod certificate;
 pub mod choice;

@@ -23,7 +23,7 @@ impl Gradient {
     /// A gradient all of whose numbers count.
     pub fn dense(values: Vec<f32>) -> Self {
         let rows = values.len()..values.len();
-        Self { values: Numbers::from(&values[..]), rows, width: 1, touched: Vec::new() }
+        Self { values: Numbers::from(values), rows, width: 1, touched: Vec::new() }
     }
 
     /// All numbers.

@@ -33,6 +33,12 @@ impl From<&[f32]> for Numbers {
     }
 }
 
+impl From<Vec<f32>> for Numbers {
+    fn from(numbers: Vec<f32>) -> Self {
+        Self::from(&numbers[..])
+    }
+}
+
 impl Clone for Numbers {
     fn clone(&self) -> Self {
         Self::from(&**self)

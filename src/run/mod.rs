@@ -22,7 +22,7 @@ pub use config::Config;
 pub use contract::contract;
 pub use learned_limits::LearnedLimit;
 pub use legacy::read_front;
-pub use model::{Decision, Model, TrainedPolicy};
+pub use model::{Decision, Model, TrainedPolicy, trained_from};
 pub use model_card::{model_card, write_model_card};
 pub use played::{Moment, Played};
 pub use scoring::{episodes_of, named_multipliers, play, sweep_policies};

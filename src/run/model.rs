@@ -71,15 +71,8 @@ impl Model {
     /// What was trained, for a scenario of the same task (its team may differ where the
     /// observation allows); refuses a team that does not fit the memory.
     pub fn trained(&self, scenario: &Scenario) -> Result<Box<dyn TrainedModel>> {
-        let environment = scenario.build()?;
-        let view = environment.view();
-        let n_together = limits::states_together(&self.config, view.spec())?;
-        let algorithm = self.config.algorithm()?;
-        let model = algorithm
-            .model(&self.config.options, view, &self.weights)
-            .map_err(|error| self.explain(scenario, error))?;
-        let fits = n_together >= EVALUATION_WIDTH;
-        Ok(if fits { model } else { Box::new(NarrowModel { model, n_together }) })
+        trained_from(&self.config, scenario, &self.weights)
+            .map_err(|error| self.explain(scenario, error))
     }
 
     /// The policy at one multiplier for all constraints; a baseline plays at its own trade-off.
@@ -190,6 +183,20 @@ impl Model {
         let (graph, tables) = (graph.clone(), tables.clone());
         Ok(Decision { graph, tables, action, answer })
     }
+}
+
+/// What some weights play, on disk or not; refuses a team that does not fit the memory.
+pub fn trained_from(
+    config: &Config,
+    scenario: &Scenario,
+    weights: &Checkpoint<'_>,
+) -> Result<Box<dyn TrainedModel>> {
+    let environment = scenario.build()?;
+    let view = environment.view();
+    let n_together = limits::states_together(config, view.spec())?;
+    let model = config.algorithm()?.model(&config.options, view, weights)?;
+    let fits = n_together >= EVALUATION_WIDTH;
+    Ok(if fits { model } else { Box::new(NarrowModel { model, n_together }) })
 }
 
 /// A frozen policy with all it needs to act: the whole of deployment.

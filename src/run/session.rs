@@ -20,6 +20,15 @@ pub trait Watch {
     fn stop(&self) -> bool {
         false
     }
+    /// Whether to be shown what would be played after so many steps.
+    fn wants_model(&self, _steps: u64) -> bool {
+        false
+    }
+    /// What would be played after so many steps; tells whether the training goes on, or ends here as
+    /// if all its steps were done.
+    fn model(&mut self, _steps: u64, _model: &Checkpoint<'_>) -> Result<bool> {
+        Ok(true)
+    }
 }
 
 /// How a training ended.
@@ -110,7 +119,13 @@ impl Session {
             if let Some(line) = &round.line {
                 self.writer.append_metrics(line)?;
             }
-            watch.round(self.training.steps(), round.line.as_ref());
+            let steps = self.training.steps();
+            watch.round(steps, round.line.as_ref());
+            // Nothing is saved at an early end: what is killed before its model is written comes to
+            // the same end again.
+            if watch.wants_model(steps) && !watch.model(steps, &self.training.model())? {
+                break;
+            }
             let stop = watch.stop();
             if round.checkpoint || stop {
                 let mut checkpoint = self.training.save();
@@ -122,6 +137,7 @@ impl Session {
             }
         }
         let mut model = self.training.model();
+        refuse_diverged(&model)?;
         model.about = header(&self.config)?;
         self.writer.finish(&model)?;
         write_model_card(self.run_dir(), &self.config, self.steps())?;

@@ -40,8 +40,8 @@ pub const CHOICE: &str = "choice.json";
 pub const MODEL_CARD: &str = "README.md";
 /// Where the errors of the trained model come from.
 pub const ERROR_BUDGET: &str = "error_budget.json";
-/// How long the run was trained, where somebody noted it.
-pub const TRAINING_SECONDS: &str = "training_seconds.json";
+/// What the team achieved without exploration while it was trained, where somebody played it.
+pub const GREEDY: &str = "greedy.json";
 
 /// The name of a checkpoint after some environment steps; names sort as their steps do.
 pub fn checkpoint(step: u64) -> String {

@@ -70,6 +70,19 @@ impl Machine {
     }
 }
 
+/// Seconds that the threads of this pool have spent on a processor, which other work on the machine
+/// does not lengthen; seconds since 1970 where the system does not tell. Only differences mean anything.
+pub fn cpu_seconds() -> f64 {
+    let of_threads = rayon::broadcast(|_| thread_cpu_seconds());
+    of_threads.into_iter().sum::<Option<f64>>().unwrap_or_else(unix_seconds)
+}
+
+fn thread_cpu_seconds() -> Option<f64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds * 1e-9)
+}
+
 /// Seconds since 1970; a clock before that reads 0.
 #[expect(clippy::disallowed_types, reason = "run_dir is the one room that reads the clock")]
 pub fn unix_seconds() -> f64 {

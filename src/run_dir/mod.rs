@@ -10,7 +10,7 @@ mod start;
 pub mod tensorboard;
 mod writer;
 
-pub use manifest::{Machine, Manifest, unix_seconds};
+pub use manifest::{Machine, Manifest, cpu_seconds, unix_seconds};
 pub use metrics::numbers;
 pub use writer::RunWriter;
 

@@ -1,7 +1,7 @@
 //! A job: one line of JSON that says what to do and where its result goes.
 
 use anyhow::{Context, bail, ensure};
-use cgcmarl_paper::reproduction::{Budget, Job as PlannedJob, Plan, ROWS};
+use cgcmarl_paper::reproduction::{Arm, Budget, Job as PlannedJob, Plan, Row};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -24,10 +24,15 @@ pub(super) struct Line {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RowJob {
+    #[serde(default)]
+    arm: Arm,
     row: String,
     agents: usize,
     seed: u64,
     steps: u64,
+    /// Name of the budget: one trains until a curve is flat.
+    #[serde(default)]
+    budget: String,
     episodes: usize,
     /// As the plan writes them.
     layouts: serde_json::Value,
@@ -48,16 +53,18 @@ impl Line {
         Self { out, settings: Some(settings), reproduce: None, sweep: None, episodes: None }
     }
 
-    pub(super) fn row(out: PathBuf, plan: &Plan, job: &PlannedJob) -> Self {
+    pub(super) fn row(out: PathBuf, plan: &Plan, job: PlannedJob) -> anyhow::Result<Self> {
         let row = RowJob {
-            row: job.row.name.into(),
+            arm: job.row.arm,
+            row: job.row.name.clone(),
             agents: job.n_agents,
             seed: job.seed,
-            steps: plan.steps(job.n_agents),
+            steps: plan.config(&job)?.training.total_steps,
+            budget: plan.budget.name().into(),
             episodes: plan.episodes(),
             layouts: serde_json::json!(plan.layouts),
         };
-        Self { out, settings: None, reproduce: Some(row), sweep: None, episodes: None }
+        Ok(Self { out, settings: None, reproduce: Some(row), sweep: None, episodes: None })
     }
 
     pub(super) fn part(out: PathBuf, words: Vec<String>, [from, to]: [usize; 2]) -> Self {
@@ -90,7 +97,7 @@ impl Line {
 impl RowJob {
     /// A plan of this row alone.
     fn plan(self) -> anyhow::Result<(Plan, PlannedJob)> {
-        let row = ROWS.iter().find(|row| row.name == self.row);
+        let row = Row::find(self.arm, &self.row).or(Row::find(Arm::Ours, &self.row));
         let row = row.with_context(|| format!("there is no row `{}`", self.row))?;
         ensure!(self.agents >= 2, "a team has at least 2 agents, not {}", self.agents);
         let plan = Plan {
@@ -98,7 +105,7 @@ impl RowJob {
             agents: vec![self.agents],
             seeds: vec![self.seed],
             layouts: serde_json::from_value(self.layouts).context("layouts")?,
-            budget: Budget::Standard,
+            budget: Budget::named(&self.budget).unwrap_or(Budget::Standard),
             steps: Some(self.steps),
             episodes: Some(self.episodes),
         };

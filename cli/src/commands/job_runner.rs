@@ -4,11 +4,10 @@ use super::output::cores;
 use crate::progress::Progress;
 use anyhow::Context;
 use cgcmarl::run::{Watch, on_threads};
-use cgcmarl_paper::reproduction::{Job, JobEnd, Plan, is_done, run_job, run_reference};
+use cgcmarl_paper::reproduction::{Job, JobEnd, Places, Plan, is_done, run_job, run_reference};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
-    path::Path,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -18,7 +17,7 @@ use std::{
 /// Who works on what.
 pub(crate) struct JobRunner<'a> {
     pub(crate) plan: &'a Plan,
-    pub(crate) folder: &'a Path,
+    pub(crate) places: &'a Places,
     pub(crate) n_workers: usize,
     pub(crate) quiet: bool,
 }
@@ -58,7 +57,7 @@ impl JobRunner<'_> {
     pub(crate) fn run(&self) -> anyhow::Result<JobsEnd> {
         let jobs = self.plan.jobs();
         let stop = listen()?;
-        let is_trained = |job: &Job| is_done(self.plan, job, self.folder);
+        let is_trained = |job: &Job| is_done(self.plan, job, self.places);
         let done: Vec<u64> =
             jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
         let total = jobs.iter().map(|job| self.weight(job)).sum();
@@ -79,16 +78,20 @@ impl JobRunner<'_> {
         let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut failures = board.failures;
         let stopped = stop.swap(true, Ordering::SeqCst);
+        let arms: BTreeSet<_> = self.plan.rows.iter().map(|row| row.arm).collect();
         for n_agents in self.plan.agents.iter().filter(|_| !stopped) {
-            let reference = run_reference(self.plan, *n_agents, self.folder);
-            failures.extend(reference.err().map(|error| error.to_string()));
+            for arm in &arms {
+                let reference = run_reference(self.plan, *arm, *n_agents, self.places);
+                failures.extend(reference.err().map(|error| error.to_string()));
+            }
         }
         Ok(JobsEnd { stopped, failures })
     }
 
     /// Steps of a job, larger teams counting for more: what a step costs grows with the team.
     fn weight(&self, job: &Job) -> u64 {
-        self.plan.steps(job.n_agents) * job.n_agents as u64
+        let steps = || self.plan.config(job).map_or(1, |config| config.training.total_steps);
+        self.plan.steps(job).unwrap_or_else(steps) * job.n_agents as u64
     }
 
     fn worker(&self, jobs: &[Job], next: &AtomicUsize, board: &Mutex<Board>, stop: &AtomicBool) {
@@ -98,7 +101,7 @@ impl JobRunner<'_> {
             let Some(job) = jobs.get(index) else { return };
             let mut watch = JobWatch { index, job, board, stop, weight: job.n_agents as u64 };
             lock(board).active.insert(index, job.name());
-            let end = on_threads(n_threads, || run_job(self.plan, job, self.folder, &mut watch));
+            let end = on_threads(n_threads, || run_job(self.plan, job, self.places, &mut watch));
             let mut board = lock(board);
             board.active.remove(&index);
             match end.and_then(|end| end) {

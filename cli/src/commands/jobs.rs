@@ -4,7 +4,7 @@ use super::{
     config::resolve,
     job::Line,
     output::print,
-    reproduce::{ReproduceArgs, plan},
+    reproduce::{ReproduceArgs, planned},
     sweep::SweepArgs,
 };
 use crate::exit::ExitCode;
@@ -112,11 +112,8 @@ fn grid(args: &JobsArgs, out: &std::path::Path) -> anyhow::Result<Vec<Line>> {
 
 /// Every row of a reproduction.
 fn rows(args: &ReproduceArgs) -> anyhow::Result<Vec<Line>> {
-    let plan = plan(args)?;
-    let line = |job| {
-        plan.config(&job)?;
-        Ok(Line::row(args.folder().into(), &plan, &job))
-    };
+    let plan = planned(args)?;
+    let line = |job| Line::row(args.folder().into(), &plan, job);
     plan.jobs().into_iter().map(line).collect()
 }
 

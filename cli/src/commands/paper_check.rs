@@ -5,15 +5,17 @@ use crate::exit::ExitCode;
 use crate::report::table;
 use anyhow::Context;
 use cgcmarl_paper::reproduction::{
+    Arm,
     check::{CheckOutcome, Line, check},
     open,
 };
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   cgcmarl paper-check
+  cgcmarl paper-check --reproduction docs/comparison --arm shared
   cgcmarl paper-check --reproduction my_folder --format json
 
 A number is confirmed within the stated tolerance: two deviations of the difference over the seeds
@@ -27,6 +29,24 @@ const VERDICTS: [CheckOutcome; 4] = [
     CheckOutcome::NotMeasured,
 ];
 
+/// An arm that the paper's tables are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ComparedArm {
+    /// The baselines see MPE2's rows.
+    Raw,
+    /// The baselines see what a region of CG-CMARL sees.
+    Shared,
+}
+
+impl From<ComparedArm> for Arm {
+    fn from(arm: ComparedArm) -> Self {
+        match arm {
+            ComparedArm::Raw => Self::Raw,
+            ComparedArm::Shared => Self::Shared,
+        }
+    }
+}
+
 /// What `paper-check` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,6 +54,9 @@ pub(crate) struct PaperCheckArgs {
     /// The folder that `reproduce` wrote
     #[arg(long, default_value = "reproduction", value_name = "DIR")]
     reproduction: PathBuf,
+    /// Whose eyes the baselines had: `raw` or `shared`
+    #[arg(long, value_enum, default_value_t = ComparedArm::Raw)]
+    arm: ComparedArm,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
@@ -42,7 +65,7 @@ pub(crate) struct PaperCheckArgs {
 /// Compares and prints.
 pub(crate) fn run(args: &PaperCheckArgs) -> anyhow::Result<ExitCode> {
     let shown = args.reproduction.display();
-    let results = open(&args.reproduction)?
+    let results = open(&args.reproduction, args.arm.into())?
         .with_context(|| format!("{shown}: holds no rows; first run `cgcmarl reproduce`"))?;
     let lines = check(&results);
     match args.format {

@@ -1,6 +1,9 @@
 //! `report`: one HTML file about a run or a reproduction, to send and to print.
 
-use super::output::{self, print, remark};
+use super::{
+    output::{self, print, remark},
+    paper_check::ComparedArm,
+};
 use crate::exit::ExitCode;
 use crate::report::{page, paper::comparison};
 use anyhow::ensure;
@@ -24,6 +27,9 @@ pub(crate) struct ReportArgs {
     /// Where the page goes
     #[arg(long, default_value = "report.html")]
     out: PathBuf,
+    /// Of a reproduction: whose eyes the baselines had
+    #[arg(long, value_enum, default_value_t = ComparedArm::Raw)]
+    arm: ComparedArm,
 }
 
 /// Writes the page.
@@ -31,7 +37,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     output::check_file(&args.out)?;
     let is_page = args.out.extension().is_some_and(|end| end == "html" || end == "htm");
     ensure!(is_page || !args.out.is_file(), "{} exists and is no page", args.out.display());
-    let html = if let Some(results) = open(&args.run)? {
+    let html = if let Some(results) = open(&args.run, args.arm.into())? {
         comparison::comparison_page(&results)?
     } else {
         let model = Model::open(&args.run)?;

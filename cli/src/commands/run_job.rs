@@ -16,7 +16,7 @@ use cgcmarl::{
     run::{End, Session, Watch, on_threads},
     run_dir::files,
 };
-use cgcmarl_paper::reproduction::{Job as PlannedJob, JobEnd, Plan, is_done, run_job};
+use cgcmarl_paper::reproduction::{Job as PlannedJob, JobEnd, Places, Plan, is_done, run_job};
 use clap::Args;
 use serde_json::Value;
 use std::{
@@ -133,12 +133,13 @@ impl Watch for Stoppable {
 }
 
 fn row(folder: &Path, plan: &Plan, job: &PlannedJob, threads: usize) -> anyhow::Result<Did> {
-    if is_done(plan, job, folder) {
+    let places = Places::new(folder);
+    if is_done(plan, job, &places) {
         return Ok(Did::All("kept"));
     }
-    let begun = job.place(folder).exists();
+    let begun = job.place(&places.runs).exists();
     let mut watch = Stoppable(listen()?);
-    match on_threads(threads, || run_job(plan, job, folder, &mut watch))?? {
+    match on_threads(threads, || run_job(plan, job, &places, &mut watch))?? {
         JobEnd::Stopped => Ok(Did::Stopped),
         JobEnd::Done => Ok(Did::All(if begun { "resumed" } else { "trained" })),
     }

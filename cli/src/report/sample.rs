@@ -115,6 +115,7 @@ pub(crate) fn reproduction() -> Results {
                 coverage: spread(point.coverage.0 / 100.0, point.coverage.1 / 100.0),
                 pareto: point.starred,
                 pareto_overall: point.starred,
+                ..Point::default()
             })
             .collect();
         let vdn = Point { algorithm: "vdn".into(), ..points[points.len() - 5].clone() };

@@ -2,6 +2,7 @@
 
 use crate::program::{Place, content};
 use serde_json::Value;
+use std::fs;
 
 const SPREAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/simple_spread_3");
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/capture");
@@ -69,8 +70,12 @@ fn a_list_for_one_constraint_leaves_the_others_as_the_run_has_them() {
         .map(|point| point["multipliers"]["energy"].as_f64().unwrap())
         .collect();
     assert_eq!(energies, [0.0, 0.0]);
-    // What is limited is tried at more than the run's one multiplier.
-    let words = ["choose", WAREHOUSE, "--limit", "energy=1000", "--episodes", "2"];
+    // What is limited is tried at more than the run's one multiplier; the choice goes into a copy.
+    fs::create_dir(place.path("copy")).unwrap();
+    for file in ["config.toml", "model.safetensors", "front.json"] {
+        fs::copy(format!("{WAREHOUSE}/{file}"), place.path("copy").join(file)).unwrap();
+    }
+    let words = ["choose", "copy", "--limit", "energy=1000", "--episodes", "2"];
     let more = ["--multipliers", "conflict=1", "--format", "json"];
     let answer = place.call(&[&words[..], &more].concat());
     let choice: Value = serde_json::from_str(&answer.text).unwrap();

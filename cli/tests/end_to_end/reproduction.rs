@@ -25,22 +25,29 @@ const WORDS: [&str; 13] = [
 ];
 
 /// Everything in the folder that seeds alone determine.
-const FILES: [&str; 14] = [
-    "report.md",
-    "results.json",
-    "marl_eval.json",
-    "baselines.md",
-    "baselines.csv",
-    "baselines.tex",
-    "cgcmarl.md",
-    "cgcmarl.csv",
-    "cgcmarl.tex",
-    "scaling.csv",
-    "hypervolume.csv",
-    "dominance.csv",
-    "pareto.png",
-    "scenarios.svg",
+const FILES: [&str; 12] = [
+    "raw/marl_eval.json",
+    "raw/baselines.md",
+    "raw/baselines.csv",
+    "raw/baselines.tex",
+    "raw/cgcmarl.md",
+    "raw/cgcmarl.csv",
+    "raw/cgcmarl.tex",
+    "raw/scaling.csv",
+    "raw/hypervolume.csv",
+    "raw/dominance.csv",
+    "raw/pareto.png",
+    "raw/scenarios.svg",
 ];
+/// The row of a baseline.
+const ROW: &str = "rows/raw/iql_0.3_seed_2_n3.json";
+
+/// A row's file without the times, which are the machine's.
+fn row(place: &Place, file: &str) -> Value {
+    let mut row: Value = serde_json::from_slice(&place.read(file)).unwrap();
+    row.as_object_mut().unwrap().remove("timing").unwrap();
+    row
+}
 
 fn words<'a>(folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&WORDS[..], &["--out", folder], more].concat()
@@ -56,7 +63,7 @@ fn interrupted_and_run_again_equals_uninterrupted() {
 
     let child = place.start(&words("cut", &[]));
     let started = Instant::now();
-    let metrics = place.path("cut/runs/simple_spread_3/cg_cmarl/seed_1/metrics.jsonl");
+    let metrics = place.path("cut/runs/ours/simple_spread_3/cg_cmarl/seed_1/metrics.jsonl");
     while fs::metadata(&metrics).map_or(0, |file| file.len()) == 0 {
         assert!(started.elapsed() < Duration::from_secs(600), "nothing moves");
         std::thread::sleep(Duration::from_millis(2));
@@ -66,22 +73,44 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     let answer: Answer = child.wait_with_output().unwrap().into();
     assert_eq!(answer.code, Some(130), "{answer:?}");
     assert!(answer.remarks.contains("The same command goes on"), "{answer:?}");
-    assert!(!place.path("cut/results.json").exists());
+    assert!(!place.path("cut/raw/results.json").exists());
 
     place.succeed(&words("cut", &["--quiet"]));
     for file in FILES {
         let [whole, cut] = ["whole", "cut"].map(|folder| place.read(&format!("{folder}/{file}")));
         assert!(whole == cut, "{file} differs");
     }
+    for file in [ROW, "rows/ours/cg_cmarl_seed_1_n3.json", "rows/ours/reference_n3.json"] {
+        let [whole, cut] = ["whole", "cut"].map(|folder| row(&place, &format!("{folder}/{file}")));
+        assert_eq!(whole, cut, "{file} differs");
+    }
     // Done: nothing is trained or played again, and other settings are refused.
-    let before = place.read("cut/runs/simple_spread_3/iql_0.3/seed_2/training_seconds.json");
+    let before = place.read(&format!("cut/{ROW}"));
     place.succeed(&words("cut", &["--quiet"]));
-    assert!(before == place.read("cut/runs/simple_spread_3/iql_0.3/seed_2/training_seconds.json"));
+    assert!(before == place.read(&format!("cut/{ROW}")));
     let longer: Vec<&str> =
         words("cut", &[]).iter().map(|word| if *word == "3000" { "4000" } else { word }).collect();
     let answer = place.call(&longer);
     assert_eq!(answer.code, Some(2), "{answer:?}");
-    assert!(answer.remarks.contains("was trained with other settings (3000 steps, not 4000)"));
+    let reason = "was trained with other settings (`iql.exploration.steps` is 1000, not 1333)";
+    assert!(answer.remarks.contains(reason), "{answer:?}");
+
+    // The rows are known elsewhere, so that tables need no training; one is made again from its file.
+    let known = ["reproduce", "--known", "cut", "--out", "shown", "--quiet"];
+    place.succeed(&known);
+    assert!(place.read("shown/raw/baselines.md") == place.read("cut/raw/baselines.md"));
+    assert!(!place.path("shown/rows").exists() && !place.path("shown/runs").exists());
+    let file = format!("cut/{ROW}");
+    let again = place.succeed(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
+    assert!(again.text.contains("the same in every number as cut/"), "{again:?}");
+    let mut changed = row(&place, &file);
+    changed["layouts"][0]["points"][0]["covered"] = json!("33333");
+    let other = place.path("other/iql_0.3_seed_2_n3.json");
+    fs::create_dir(place.path("other")).unwrap();
+    fs::write(&other, changed.to_string()).unwrap();
+    let file = other.display().to_string();
+    let answer = place.call(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
+    assert!(answer.code == Some(1) && answer.text.contains("NOT the same"), "{answer:?}");
 
     place.succeed(&["report", "cut", "--out", "comparison.html"]);
     let page = String::from_utf8(place.read("comparison.html")).unwrap();
@@ -90,24 +119,23 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     assert!(checked.contains("not confirmed") && checked.contains("not measured"), "{checked}");
 
     // The rows alone say as much as all the trainings.
-    fs::create_dir_all(place.path("clone/rows")).unwrap();
-    let mut rows: Vec<_> = fs::read_dir(place.path("cut/rows")).unwrap().flatten().collect();
-    rows.sort_by_key(fs::DirEntry::file_name);
-    for row in &rows {
-        fs::copy(row.path(), place.path("clone/rows").join(row.file_name())).unwrap();
+    for arm in ["ours", "raw"] {
+        let copies = place.path(&format!("clone/rows/{arm}"));
+        fs::create_dir_all(&copies).unwrap();
+        for row in fs::read_dir(place.path(&format!("cut/rows/{arm}"))).unwrap().flatten() {
+            fs::copy(row.path(), copies.join(row.file_name())).unwrap();
+        }
     }
     assert_eq!(place.succeed(&["paper-check", "--reproduction", "clone"]).text, checked);
 
     // A row that cannot be read is left out, but not in silence.
-    let row = rows.iter().find(|row| row.file_name().to_string_lossy().contains("iql_0.3"));
-    fs::write(row.unwrap().path(), "{}").unwrap();
+    fs::write(place.path(&format!("cut/{ROW}")), "{}").unwrap();
     let ours = words("cut", &["--quiet"]).into_iter();
     let ours: Vec<&str> =
         ours.map(|word| if word == WORDS[2] { "cg_cmarl" } else { word }).collect();
     let remarks = place.succeed(&ours).remarks;
-    let name = row.unwrap().file_name();
     assert!(remarks.contains("warning: ") && remarks.contains("not counted"), "{remarks}");
-    assert!(remarks.contains(&*name.to_string_lossy()), "{remarks}");
+    assert!(remarks.contains("iql_0.3_seed_2_n3.json"), "{remarks}");
 }
 
 #[test]
@@ -148,5 +176,9 @@ fn a_paper_check_can_say_every_verdict() {
 
     let remarks = place.fail(&["paper-check", "--reproduction", "nowhere"]);
     assert!(remarks.contains("nowhere: holds no rows; first run `cgcmarl reproduce`"), "{remarks}");
-    assert!(place.fail(&["reproduce", "--rows", "best"]).contains("`--rows`: best (one of "));
+    assert!(
+        place
+            .fail(&["reproduce", "--rows", "best", "--budget", "quick"])
+            .contains("`--rows`: best (one of ")
+    );
 }

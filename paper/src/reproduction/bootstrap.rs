@@ -8,6 +8,8 @@ pub(super) struct Entry {
     /// Points of one model share its seeds.
     pub(super) row: &'static str,
     pub(super) seeds: Vec<Vec<TradeOff>>,
+    /// Of each seed: collisions that no action avoids, and the team's return.
+    pub(super) floors_and_returns: Vec<[f64; 2]>,
 }
 
 impl Entry {
@@ -26,6 +28,11 @@ impl Entry {
         self.seeds.iter().map(Vec::len).min().unwrap_or(0)
     }
 
+    /// The mean of one of the two, over the seeds.
+    pub(super) fn kept(&self, which: usize) -> Vec<f64> {
+        self.floors_and_returns.iter().map(|kept| kept[which]).collect()
+    }
+
     fn mean_of(&self, picks: &[usize], weights: &[f64]) -> TradeOff {
         let n = picks.len().max(1) as f64;
         let sum = picks.iter().map(|seed| weighted(&self.seeds[*seed], weights)).fold(
@@ -40,7 +47,7 @@ impl Entry {
 }
 
 /// The means when each start state counts `weights` times.
-fn weighted(episodes: &[TradeOff], weights: &[f64]) -> TradeOff {
+pub(super) fn weighted(episodes: &[TradeOff], weights: &[f64]) -> TradeOff {
     let total: f64 = weights.iter().sum::<f64>().max(1.0);
     let mut sum = TradeOff::default();
     for (weight, episode) in weights.iter().zip(episodes) {
@@ -60,10 +67,16 @@ pub(super) fn resamples(
     (0..n_resamples).map(|_| resample(entries, n_episodes, rng)).collect()
 }
 
-/// All points share the start states, so these are drawn once; the seeds once per model.
-fn resample(entries: &[Entry], n_episodes: usize, rng: &mut Rng) -> Vec<TradeOff> {
+/// How often each start state is drawn when as many are drawn as there are.
+pub(super) fn drawn_weights(n_episodes: usize, rng: &mut Rng) -> Vec<f64> {
     let mut weights = vec![0.0; n_episodes];
     (0..n_episodes).for_each(|_| weights[rng.below(n_episodes)] += 1.0);
+    weights
+}
+
+/// All points share the start states, so these are drawn once; the seeds once per model.
+fn resample(entries: &[Entry], n_episodes: usize, rng: &mut Rng) -> Vec<TradeOff> {
+    let weights = drawn_weights(n_episodes, rng);
     let mut last: Option<(&str, Vec<usize>)> = None;
     let mut means = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -90,7 +103,7 @@ mod tests {
             let coverage = |e: i32| if e % 2 == 0 { mean + 0.1 } else { mean - 0.1 };
             (0..100).map(|e| TradeOff { coverage: coverage(e), collisions: 0.01 }).collect()
         };
-        Entry { row, seeds: seeds.iter().map(episodes).collect() }
+        Entry { row, seeds: seeds.iter().map(episodes).collect(), floors_and_returns: vec![] }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 /// What files of earlier versions call the return.
 const FORMER_RETURN: &str = "episode_return";
+/// Most entries that are kept.
+const MOST_ENTRIES: usize = 100;
 /// Digits after the point that are kept.
 const DIGITS: i32 = 6;
 
@@ -44,7 +46,20 @@ impl Curve {
             curve.collisions_per_step.push(rounded(collisions));
             curve.team_return.push(rounded(team_return));
         }
-        curve
+        curve.thinned()
+    }
+
+    /// Evenly spaced entries, the last among them.
+    fn thinned(self) -> Self {
+        let (n, kept) = (self.len(), self.len().min(MOST_ENTRIES));
+        let places: Vec<usize> = (1..=kept).map(|entry| entry * n / kept - 1).collect();
+        let pick = |column: &[f64]| places.iter().map(|place| column[*place]).collect();
+        Self {
+            step: places.iter().map(|place| self.step[*place]).collect(),
+            coverage: pick(&self.coverage),
+            collisions_per_step: pick(&self.collisions_per_step),
+            team_return: pick(&self.team_return),
+        }
     }
 
     /// Number of entries.
@@ -73,7 +88,7 @@ impl Curve {
 }
 
 /// Short enough for a file that is read by people too.
-fn rounded(number: f64) -> f64 {
+pub(super) fn rounded(number: f64) -> f64 {
     let scale = 10f64.powi(DIGITS);
     (number * scale).round() / scale
 }
@@ -106,6 +121,14 @@ mod tests {
         assert_eq!(curve.first_reaching(0.25), Some(300_000));
         assert_eq!(curve.first_reaching(0.5), None);
         assert_eq!(Curve::of_lines(&lines, 3).first_reaching(0.25), Some(70_000));
+    }
+
+    #[test]
+    fn a_long_curve_keeps_a_hundred_entries_and_its_end() {
+        let lines: Vec<Value> = (1..=1001).map(|step| line(step, None, 0.5)).collect();
+        let curve = Curve::of_lines(&lines, 3);
+        assert_eq!((curve.len(), curve.step[0], curve.step[99]), (100, 10, 1001));
+        assert!(curve.is_whole() && Curve::of_lines(&[], 3).is_empty());
     }
 
     #[test]

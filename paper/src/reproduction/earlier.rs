@@ -1,16 +1,20 @@
 //! Reproductions of earlier versions: rows read from run directories and the episodes beside them.
 
 use super::{
+    arm::Arm,
+    counts::Counts,
     curve::Curve,
-    plan::{ROWS, Row, all_layouts, layout_name, team_folder},
+    plan::{all_layouts, layout_name},
+    row::{ROWS, Row},
     row_file::{PlayedLayout, PlayedPoint, REFERENCE, RowResult},
     rows::LeftOut,
+    settings::Settings,
 };
 use crate::tables::{TASK, TradeOff};
 use cgcmarl::{
     environment::{Scenario, TEAM_RETURN},
     error::{Error, Result},
-    evaluation::{Named, Score, statistics::mean_estimate},
+    evaluation::{Named, statistics::mean},
     run::Config,
     run_dir::{RunDir, files},
 };
@@ -44,7 +48,7 @@ struct EarlierPoint {
 pub(super) fn earlier_rows(folder: &Path, left_out: &mut Vec<LeftOut>) -> Vec<RowResult> {
     let mut rows = vec![];
     for n_agents in team_sizes(folder) {
-        let team = team_folder(folder, n_agents);
+        let team = folder.join("runs").join(format!("{TASK}_{n_agents}"));
         let mut read = |place: &Path, read: &dyn Fn() -> Result<RowResult>| {
             if !has_episodes(place) {
                 return;
@@ -54,7 +58,7 @@ pub(super) fn earlier_rows(folder: &Path, left_out: &mut Vec<LeftOut>) -> Vec<Ro
                 Err(error) => left_out.push(LeftOut::new(place, &error)),
             }
         };
-        for row in &ROWS {
+        for row in ROWS.iter().filter(|row| matches!(row.arm, Arm::Ours | Arm::Raw)) {
             for (seed, place) in trained(&team, row) {
                 read(&place, &|| trained_row(&place, row, n_agents, seed));
             }
@@ -76,7 +80,7 @@ fn team_sizes(folder: &Path) -> Vec<usize> {
 
 /// The trained seeds of a row, lowest first.
 fn trained(team: &Path, row: &Row) -> Vec<(u64, PathBuf)> {
-    let Ok(entries) = fs::read_dir(team.join(row.name)) else { return vec![] };
+    let Ok(entries) = fs::read_dir(team.join(&row.name)) else { return vec![] };
     let mut found: Vec<(u64, PathBuf)> = entries
         .flatten()
         .filter_map(|entry| {
@@ -103,8 +107,10 @@ fn trained_row(place: &Path, row: &Row, n_agents: usize, seed: u64) -> Result<Ro
     let run = RunDir::open(place)?;
     let config = Config::parse(&run.config()?)
         .map_err(|message| Error::format(place.join(files::CONFIG), None, message))?;
-    let mut result = RowResult::new(row.name, n_agents, seed, &config.scenario()?)?;
+    let (whose, scenario) = ((row.arm, row.name.as_str()), config.scenario()?);
+    let mut result = RowResult::new(whose, (n_agents, seed), &scenario, Settings::new())?;
     result.steps = config.training.total_steps;
+    result.trained = result.steps;
     result.curve = Curve::of_lines(&run.metrics()?, n_agents);
     read_layouts(place, &mut result)?;
     Ok(result)
@@ -112,7 +118,8 @@ fn trained_row(place: &Path, row: &Row, n_agents: usize, seed: u64) -> Result<Ro
 
 /// References were played in the paper's environment.
 fn reference_row(place: &Path, n_agents: usize) -> Result<RowResult> {
-    let mut result = RowResult::new(REFERENCE, n_agents, 0, &Scenario::of(TASK)?)?;
+    let (whose, scenario) = ((Arm::Ours, REFERENCE), Scenario::of(TASK)?);
+    let mut result = RowResult::new(whose, (n_agents, 0), &scenario, Settings::new())?;
     read_layouts(place, &mut result)?;
     Ok(result)
 }
@@ -133,21 +140,19 @@ fn point(earlier: EarlierPoint, n_agents: usize, horizon: usize) -> PlayedPoint 
     let EarlierPoint { parameter, multiplier, coverage, collisions, team_return } = earlier;
     let coverage: Vec<f64> = coverage.into_iter().map(f64::from).collect();
     let counts = |values: &[f64], unit: usize| {
-        values.iter().map(|value| (value * unit as f64).round() as u32).collect()
+        Counts(values.iter().map(|value| (value * unit as f64).round() as u32).collect())
     };
     let (covered, collided) = (counts(&coverage, n_agents), counts(&collisions, horizon));
     let columns = [coverage, collisions, team_return];
     let names = TradeOff::METRICS.into_iter().chain([TEAM_RETURN]).map(str::to_owned);
-    let score = Score {
+    PlayedPoint {
         label: parameter.clone(),
+        parameter,
         multipliers: multiplier.map(|value| (CONSTRAINT.to_owned(), value)).into_iter().collect(),
-        n_episodes: columns[0].len(),
-        n_seeds: 1,
-        metrics: names
-            .zip(columns.iter().map(|column| mean_estimate(column)))
-            .collect::<Named<_>>(),
-    };
-    PlayedPoint { parameter, score, covered, collided }
+        metrics: names.zip(columns.iter().map(|column| mean(column))).collect::<Named<_>>(),
+        covered,
+        collided,
+    }
 }
 
 #[cfg(test)]
@@ -159,9 +164,9 @@ mod tests {
         let text = r#"{"parameter": "λ=0.5", "multiplier": 0.5, "coverage": [0.33333334, 1.0],
             "collisions": [0.08, 0.0], "team_return": [-20.0, -10.0]}"#;
         let point = point(serde_json::from_str(text).unwrap(), 3, 25);
-        assert_eq!((&point.covered[..], &point.collided[..]), (&[1, 3][..], &[2, 0][..]));
+        assert_eq!((&point.covered.0[..], &point.collided.0[..]), (&[1, 3][..], &[2, 0][..]));
         assert_eq!(point.multiplier(), Some(0.5));
-        assert_eq!(point.score.mean(TEAM_RETURN), -15.0);
-        assert_eq!(TradeOff::of(&point.score).collisions, 0.04);
+        assert_eq!(point.mean(TEAM_RETURN), -15.0);
+        assert_eq!(point.trade_off().collisions, 0.04);
     }
 }

@@ -1,15 +1,20 @@
 //! From rows to results: every team size and layout that was played.
 
 use super::{
+    arm::Arm,
     bootstrap::Entry,
+    choice::chosen,
     measure::measure,
-    plan::{ROWS, Row, all_layouts, layout_name},
+    plan::{all_layouts, layout_name},
+    reliability::reliability,
     results::{COVERAGES, Learning, RESULTS_FILE, Results, Team},
-    row_file::{PlayedPoint, RowResult},
+    row::{ROWS, Row},
+    row_file::{FLOOR, PlayedPoint, RowResult},
     rows::Rows,
 };
 use crate::tables::TradeOff;
 use cgcmarl::{
+    environment::TEAM_RETURN,
     error::{Error, Result},
     evaluation::{front::RANDOM, statistics::mean},
 };
@@ -22,48 +27,54 @@ pub(super) const TABLES_LAYOUT: &str = "random";
 pub(super) struct Finished {
     pub(super) row: &'static Row,
     pub(super) steps: u64,
+    /// Whether every seed learned and learns no more.
+    pub(super) converged: bool,
     pub(super) points: Vec<(PlayedPoint, Entry)>,
 }
 
-/// What the rows below the folder of a reproduction say.
-pub fn gather(folder: &Path) -> Results {
-    results(&Rows::read(folder))
+/// What the rows of an arm below the folder of a reproduction say.
+pub fn gather(folder: &Path, arm: Arm) -> Results {
+    results(&Rows::read(folder), arm)
 }
 
 /// What a reproduction found: gathered from its rows, or as its `results.json` tells where it has
 /// none; nothing where the folder is no reproduction.
-pub fn open(folder: &Path) -> Result<Option<Results>> {
+pub fn open(folder: &Path, arm: Arm) -> Result<Option<Results>> {
     let rows = Rows::read(folder);
-    let file = folder.join(RESULTS_FILE);
-    if !rows.is_empty() || !file.exists() {
-        return Ok((!rows.is_empty()).then(|| results(&rows)));
+    if !rows.is_empty(arm) {
+        return Ok(Some(results(&rows, arm)));
     }
+    let files = [folder.join(RESULTS_FILE), folder.join(arm.name()).join(RESULTS_FILE)];
+    let Some(file) = files.into_iter().find(|file| file.exists()) else { return Ok(None) };
     let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
     Results::parse(&file, &text).map(Some)
 }
 
-/// The results of some rows.
-pub fn results(rows: &Rows) -> Results {
+/// The results of the rows of an arm.
+pub fn results(rows: &Rows, arm: Arm) -> Results {
     let mut results = Results {
         program: "cgcmarl".into(),
         version: env!("CARGO_PKG_VERSION").into(),
+        arm,
         left_out: rows.left_out.clone(),
         teams: vec![],
+        reliability: reliability(rows, arm),
     };
-    for n_agents in rows.team_sizes() {
+    for n_agents in rows.team_sizes(arm) {
         let layouts = all_layouts().map(layout_name);
-        results.teams.extend(layouts.filter_map(|layout| team(rows, n_agents, &layout)));
+        results.teams.extend(layouts.filter_map(|layout| team(rows, arm, n_agents, &layout)));
     }
     results
 }
 
-fn team(rows: &Rows, n_agents: usize, layout: &str) -> Option<Team> {
+fn team(rows: &Rows, arm: Arm, n_agents: usize, layout: &str) -> Option<Team> {
+    let own = || ROWS.iter().filter(|row| row.arm.belongs_to(arm));
     let models: Vec<Finished> =
-        ROWS.iter().filter_map(|row| finished(row, &rows.seeds(n_agents, row), layout)).collect();
+        own().filter_map(|row| finished(row, &rows.seeds(n_agents, row), layout)).collect();
     if models.is_empty() {
         return None;
     }
-    let reference = rows.reference(n_agents);
+    let reference = rows.reference(arm, n_agents);
     let of = |name: &str| {
         let played = reference?.layout(layout)?;
         let point = played.points.iter().find(|point| point.parameter == name)?;
@@ -80,8 +91,9 @@ fn team(rows: &Rows, n_agents: usize, layout: &str) -> Option<Team> {
     };
     measure(&mut team, models);
     if layout == TABLES_LAYOUT {
-        let learned = ROWS.iter().map(|row| (row, rows.seeds(n_agents, row)));
+        let learned = own().map(|row| (row, rows.seeds(n_agents, row)));
         team.learning = learned.filter_map(|(row, seeds)| learning(row, &seeds)).collect();
+        team.chosen = chosen(rows, arm, n_agents);
     }
     Some(team)
 }
@@ -90,7 +102,13 @@ fn entry(row: &'static str, seeds: &[(&RowResult, &PlayedPoint)]) -> Entry {
     let episodes = |(row, point): &(&RowResult, &PlayedPoint)| -> Vec<TradeOff> {
         point.trade_offs(row.agents, row.horizon)
     };
-    Entry { row, seeds: seeds.iter().map(episodes).collect() }
+    let kept =
+        |(_, point): &(&RowResult, &PlayedPoint)| [FLOOR, TEAM_RETURN].map(|name| point.mean(name));
+    Entry {
+        row,
+        seeds: seeds.iter().map(episodes).collect(),
+        floors_and_returns: seeds.iter().map(kept).collect(),
+    }
 }
 
 fn finished(row: &'static Row, seeds: &[&RowResult], layout: &str) -> Option<Finished> {
@@ -100,10 +118,12 @@ fn finished(row: &'static Row, seeds: &[&RowResult], layout: &str) -> Option<Fin
     let point = |head: &PlayedPoint| {
         let seeds: Vec<_> =
             seeds.iter().filter_map(|seed| same_point(seed, layout, &head.parameter)).collect();
-        (head.clone(), entry(row.name, &seeds))
+        (head.clone(), entry(&row.name, &seeds))
     };
     let points = first.layout(layout)?.points.iter().map(point).collect();
-    Some(Finished { row, steps: first.steps, points })
+    let trained = mean(&seeds.iter().map(|seed| seed.trained as f64).collect::<Vec<_>>());
+    let converged = seeds.iter().all(|seed| seed.greedy.has_converged());
+    Some(Finished { row, steps: trained as u64, converged, points })
 }
 
 fn same_point<'a>(
@@ -115,15 +135,25 @@ fn same_point<'a>(
     points.find(|point| point.parameter == parameter).map(|point| (row, point))
 }
 
-/// Steps until each coverage was first reached in training by the team itself.
+/// Steps and processor seconds until each coverage was first reached without exploration.
 fn learning(row: &Row, seeds: &[&RowResult]) -> Option<Learning> {
-    let curves: Vec<_> =
-        seeds.iter().map(|seed| &seed.curve).filter(|curve| !curve.is_empty()).collect();
-    let reached = |coverage: f64| {
-        let first = curves.iter().map(|curve| curve.first_reaching(coverage));
-        let steps = first.collect::<Option<Vec<u64>>>()?;
-        Some(mean(&steps.into_iter().map(|step| step as f64).collect::<Vec<_>>()))
+    let looked: Vec<&RowResult> =
+        seeds.iter().copied().filter(|seed| !seed.greedy.is_empty()).collect();
+    let reached = |coverage: f64, value: &dyn Fn(&RowResult, usize) -> Option<f64>| {
+        let first = looked.iter().map(|seed| value(seed, seed.greedy.first_reaching(coverage)?));
+        Some(mean(&first.collect::<Option<Vec<f64>>>()?))
     };
-    let steps_to = COVERAGES.map(reached).to_vec();
-    (!curves.is_empty()).then(|| Learning { row: row.name.into(), steps_to })
+    let steps = |seed: &RowResult, look: usize| Some(*seed.greedy.step.get(look)? as f64);
+    let seconds = |seed: &RowResult, look: usize| seed.cpu_seconds(look);
+    let last = |seed: &&RowResult| seed.cpu_seconds(seed.greedy.len() - 1);
+    let totals: Option<Vec<f64>> = looked.iter().map(last).collect();
+    (!looked.is_empty()).then(|| Learning {
+        row: row.name.clone(),
+        steps_to: COVERAGES.map(|coverage| reached(coverage, &steps)).to_vec(),
+        cpu_seconds_to: COVERAGES.map(|coverage| reached(coverage, &seconds)).to_vec(),
+        trained: mean(&looked.iter().map(|seed| seed.trained as f64).collect::<Vec<_>>()),
+        cpu_seconds: totals.map(|totals| mean(&totals)),
+        converged: looked.iter().filter(|seed| seed.greedy.has_converged()).count(),
+        seeds: looked.len(),
+    })
 }

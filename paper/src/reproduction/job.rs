@@ -1,27 +1,30 @@
 //! One training of a plan and its episodes: started, taken up where it stopped, or left alone when done.
 
 use super::{
+    arm::Arm,
     curve::Curve,
-    plan::{Job, Plan, layout_name, reference_scenario},
-    row_file::{PlayedLayout, PlayedPoint, REFERENCE, RowResult, digest, scenario_digest},
+    greedy::{Follower, Looks},
+    plan::{Budget, Job, Plan, layout_name, reference_scenario},
+    row_file::{PlayedLayout, PlayedPoint, REFERENCE, RowResult, Timing},
+    settings::{self, difference},
 };
 use cgcmarl::{
-    checkpoint::atomic,
     environment::{Scenario, simple_spread::layout::Layout},
     episode::{Acting, Controller},
     error::{Error, Result},
     evaluation::{EvaluationOptions, Named, RandomPolicy, front::RANDOM, grid},
     run::{Config, End, Model, Session, Watch, episodes_of, named_multipliers},
-    run_dir::{RunDir, files, unix_seconds},
+    run_dir::{Machine, RunDir, files},
 };
-use serde_json::{Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Seconds between two notes of the time spent.
-const NOTE_INTERVAL: f64 = 20.0;
+/// Seed of the start states that tables and figures are about.
+pub const REPORT_STARTS: u64 = 2_026_181;
+/// Seed of the start states on which a trade-off is chosen.
+pub const SELECTION_STARTS: u64 = 2_026_182;
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,99 +35,149 @@ pub enum JobEnd {
     Stopped,
 }
 
-/// Whether the row file of a job tells all that the plan asks for, so that nothing needs training.
-pub fn is_done(plan: &Plan, job: &Job, folder: &Path) -> bool {
-    let config = plan.config(job);
-    let row = config.and_then(|config| known_row(job, &config, folder));
-    row.is_ok_and(|row| is_complete(&row, plan))
+/// Where a reproduction keeps what.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Rows, tables and figures.
+    pub out: PathBuf,
+    /// Run directories.
+    pub runs: PathBuf,
+    /// Another reproduction, whose rows count as done here too.
+    pub known: Option<PathBuf>,
+}
+
+impl Places {
+    /// Everything in one folder.
+    pub fn new(out: impl Into<PathBuf>) -> Self {
+        let out = out.into();
+        Self { runs: out.join("runs"), out, known: None }
+    }
+}
+
+/// Whether a row file tells all that the plan asks of a job, so that nothing needs training.
+pub fn is_done(plan: &Plan, job: &Job, places: &Places) -> bool {
+    let Ok(config) = plan.config(job) else { return false };
+    let is_known =
+        |folder: &PathBuf| known_row(job, &config, folder).is_ok_and(|row| is_complete(&row, plan));
+    is_known(&places.out) || places.known.as_ref().is_some_and(is_known)
 }
 
 /// Trains what is not trained, plays what is not played, and leaves the row's file.
-pub fn run_job(plan: &Plan, job: &Job, folder: &Path, watch: &mut dyn Watch) -> Result<JobEnd> {
-    let (place, config) = (job.place(folder), plan.config(job)?);
-    let mut row = known_row(job, &config, folder)?;
+pub fn run_job(plan: &Plan, job: &Job, places: &Places, watch: &mut dyn Watch) -> Result<JobEnd> {
+    let (place, config) = (job.place(&places.runs), plan.config(job)?);
+    let mut row = known_row(job, &config, &places.out)?;
     if is_complete(&row, plan) {
         return Ok(JobEnd::Done);
     }
-    if train(&place, &config, watch)? == End::Stopped {
+    let known = places.known.as_ref().and_then(|folder| known_row(job, &config, folder).ok());
+    if let Some(known) = known.filter(|known| is_complete(known, plan)) {
+        known.write(&places.out)?;
+        return Ok(JobEnd::Done);
+    }
+    if train(plan, job, &place, &config, watch)? == End::Stopped {
         return Ok(JobEnd::Stopped);
     }
-    row.curve = Curve::of_lines(&RunDir::open(&place)?.metrics()?, job.n_agents);
     let model = Model::open(&place)?;
+    row.trained = model.steps;
+    if !is_long_enough(&row, plan) {
+        return Err(other_settings(&place, &format!("it ended after {} steps", row.trained)));
+    }
+    row.budget = plan.budget.name().into();
+    row.curve = Curve::of_lines(&RunDir::open(&place)?.metrics()?, job.n_agents);
+    let looks = Looks::read(&place)?;
+    row.timing = Timing { processor: Machine::here().cpu, cpu_seconds: looks.cpu_seconds };
+    row.greedy = looks.curve;
     for layout in missing(&row, plan) {
-        let Some(points) = play_points(job, &model, layout, &config.evaluation, watch)? else {
+        let options = report_options(plan, &config, layout);
+        let Some(points) = play_points(job, &model, layout, &options, watch)? else {
             return Ok(JobEnd::Stopped);
         };
-        row.put(played(layout, &config.evaluation, points));
-        row.write(folder)?;
+        row.put(played(layout, &options, points));
     }
+    let options = selection_options(plan, &config);
+    let Some(points) = play_points(job, &model, Layout::Random, &options, watch)? else {
+        return Ok(JobEnd::Stopped);
+    };
+    row.selection = Some(played(Layout::Random, &options, points));
+    row.write(&places.out)?;
+    // What only going on needs is large, and nobody goes on from here.
+    let _ = fs::remove_dir_all(place.join(files::CHECKPOINTS));
     Ok(JobEnd::Done)
 }
 
 /// Plays the random policy and the oracle for a team, where they were not played yet.
-pub fn run_reference(plan: &Plan, n_agents: usize, folder: &Path) -> Result<()> {
-    let scenario = reference_scenario(n_agents)?;
-    let mut row = RowResult::new(REFERENCE, n_agents, 0, &scenario)?;
-    row.config = scenario_digest(&scenario)?;
-    if let Ok(known) = RowResult::read(&row.place(folder))
-        && known.config == row.config
-    {
-        row = known;
+pub fn run_reference(plan: &Plan, arm: Arm, n_agents: usize, places: &Places) -> Result<()> {
+    let (arm, scenario) = (arm.of_references(), reference_scenario(arm, n_agents)?);
+    let settings = settings::of_references(&scenario)?;
+    let mut row = RowResult::new((arm, REFERENCE), (n_agents, 0), &scenario, settings)?;
+    for folder in [Some(&places.out), places.known.as_ref()].into_iter().flatten() {
+        if let Ok(known) = RowResult::read(&row.place(folder))
+            && difference(&known.settings, &row.settings, None)?.is_none()
+        {
+            row = known;
+            break;
+        }
     }
-    let options = EvaluationOptions { episodes: plan.episodes(), ..EvaluationOptions::default() };
+    let config = Config::resolve(None, &[])?;
     for layout in missing(&row, plan) {
+        let options = report_options(plan, &config, layout);
         let points = play_references(&with_layout(&scenario, layout), &options)?;
         row.put(played(layout, &options, points));
-        row.write(folder)?;
     }
-    Ok(())
-}
-
-/// Seconds spent on training so far.
-pub fn training_seconds(place: &Path) -> Option<f64> {
-    let note: Value =
-        serde_json::from_str(&fs::read_to_string(place.join(files::TRAINING_SECONDS)).ok()?)
-            .ok()?;
-    note["seconds"].as_f64()
+    row.write(&places.out)
 }
 
 /// The row as its file tells it, or one of which nothing was played; a file that cannot be read is
 /// made anew, one of other settings is never replaced.
 fn known_row(job: &Job, config: &Config, folder: &Path) -> Result<RowResult> {
-    let mut row = RowResult::new(job.row.name, job.n_agents, job.seed, &config.scenario()?)?;
-    (row.steps, row.config) = (config.training.total_steps, digest(config));
+    let settings = settings::of_training(config)?;
+    let whose = (job.row.arm, job.row.name.as_str());
+    let mut row = RowResult::new(whose, (job.n_agents, job.seed), &config.scenario()?, settings)?;
+    row.steps = config.training.total_steps;
     let file = row.place(folder);
     let Ok(known) = RowResult::read(&file) else { return Ok(row) };
-    if known.config != row.config {
-        return Err(other_settings(&file, known.steps, row.steps));
+    match difference(&known.settings, &row.settings, Some(config))? {
+        None => Ok(known),
+        Some(difference) => Err(other_settings(&file, &difference)),
     }
-    Ok(known)
 }
 
-fn other_settings(place: &Path, found: u64, wanted: u64) -> Error {
-    let steps =
-        if found == wanted { String::new() } else { format!(" ({found} steps, not {wanted})") };
+fn other_settings(place: &Path, difference: &str) -> Error {
     Error::Refused(format!(
-        "{} was trained with other settings{steps}: choose another folder with `--out DIR`, or remove it",
+        "{} was trained with other settings ({difference}): choose another folder with `--out DIR`, or remove it",
         place.display()
     ))
 }
 
 fn missing(row: &RowResult, plan: &Plan) -> Vec<Layout> {
-    let is_missing = |layout: &&Layout| !row.has_played(&layout_name(**layout), plan.episodes());
+    let wanted = |layout: Layout| (plan.episodes_on(layout), REPORT_STARTS);
+    let is_missing = |layout: &&Layout| !row.has_played(&layout_name(**layout), wanted(**layout));
     plan.layouts.iter().filter(is_missing).copied().collect()
 }
 
-fn is_complete(row: &RowResult, plan: &Plan) -> bool {
-    missing(row, plan).is_empty()
+/// Only who trains to a plateau takes a training that ended before its steps were done.
+fn is_long_enough(row: &RowResult, plan: &Plan) -> bool {
+    plan.budget == Budget::Plateau || row.trained >= row.steps
 }
 
-fn train(place: &Path, config: &Config, watch: &mut dyn Watch) -> Result<End> {
+fn is_complete(row: &RowResult, plan: &Plan) -> bool {
+    let wanted = (plan.episodes_of_selection(), SELECTION_STARTS);
+    let selection = row.selection.as_ref();
+    missing(row, plan).is_empty()
+        && is_long_enough(row, plan)
+        && selection.is_some_and(|played| played.has_played(wanted.0, wanted.1))
+}
+
+fn train(
+    plan: &Plan,
+    job: &Job,
+    place: &Path,
+    config: &Config,
+    watch: &mut dyn Watch,
+) -> Result<End> {
     let Some(mut session) = Session::take_up(config, place)? else { return Ok(End::Finished) };
-    let mut timed = Timed::new(watch, place.join(files::TRAINING_SECONDS));
-    let end = session.run(&mut timed);
-    timed.note()?;
-    end
+    let at = (session.steps(), plan.may_end_from(job));
+    session.run(&mut Follower::new(watch, place, config, at)?)
 }
 
 /// The same scenario with its landmarks elsewhere.
@@ -132,6 +185,16 @@ fn with_layout(scenario: &Scenario, layout: Layout) -> Scenario {
     let mut options = scenario.options().clone();
     options.insert("layout".into(), layout_name(layout).into());
     scenario.with_options(options)
+}
+
+fn report_options(plan: &Plan, config: &Config, layout: Layout) -> EvaluationOptions {
+    let episodes = plan.episodes_on(layout);
+    EvaluationOptions { episodes, start_seed: REPORT_STARTS, ..config.evaluation.clone() }
+}
+
+fn selection_options(plan: &Plan, config: &Config) -> EvaluationOptions {
+    let episodes = plan.episodes_of_selection();
+    EvaluationOptions { episodes, start_seed: SELECTION_STARTS, ..config.evaluation.clone() }
 }
 
 fn played(layout: Layout, options: &EvaluationOptions, points: Vec<PlayedPoint>) -> PlayedLayout {
@@ -154,7 +217,7 @@ fn play_points(
             return Ok(None);
         }
         let multipliers = named_multipliers(&spec, &point.multipliers);
-        let parameter = if multipliers.is_empty() { job.row.parameter } else { &point.label };
+        let parameter = if multipliers.is_empty() { &job.row.parameter } else { &point.label };
         let episodes = episodes_of(&scenario, options, &mut Acting(point.policy.as_mut()))?;
         let point =
             PlayedPoint::of_episodes(parameter, &point.label, multipliers, &spec, &episodes);
@@ -174,41 +237,4 @@ fn play_references(scenario: &Scenario, options: &EvaluationOptions) -> Result<V
         points.push(play(&reference.name, &mut Acting(reference.policy.as_mut()))?);
     }
     Ok(points)
-}
-
-/// Keeps account of the seconds that a training takes, over interruptions.
-struct Timed<'a> {
-    watch: &'a mut dyn Watch,
-    file: PathBuf,
-    before: f64,
-    started: f64,
-    noted: f64,
-}
-
-impl<'a> Timed<'a> {
-    fn new(watch: &'a mut dyn Watch, file: PathBuf) -> Self {
-        let before = file.parent().and_then(training_seconds).unwrap_or_default();
-        let now = unix_seconds();
-        Self { watch, file, before, started: now, noted: now }
-    }
-
-    fn note(&mut self) -> Result<()> {
-        self.noted = unix_seconds();
-        let seconds = self.before + self.noted - self.started;
-        atomic::write(&self.file, format!("{}\n", json!({"seconds": seconds})).as_bytes())
-    }
-}
-
-impl Watch for Timed<'_> {
-    fn round(&mut self, steps: u64, line: Option<&Value>) {
-        self.watch.round(steps, line);
-        if unix_seconds() - self.noted > NOTE_INTERVAL {
-            // A note that fails is made again; the last one reports its failure.
-            let _ = self.note();
-        }
-    }
-
-    fn stop(&self) -> bool {
-        self.watch.stop()
-    }
 }

@@ -1,6 +1,7 @@
 //! The same results in the form that marl-eval reads: environment, task, algorithm, run, step, metric.
 
 use super::{
+    arm::Arm,
     curve::Curve,
     gather::TABLES_LAYOUT,
     plan::{all_layouts, layout_name},
@@ -19,9 +20,9 @@ const MULTIPLIER: f64 = 1.0;
 /// Every row twice: under the task's name with its training curve, one algorithm for each row, and
 /// under `<task>_final` with what it achieves in the end, one algorithm for each operating point and
 /// one task for each layout.
-pub fn marl_eval(rows: &Rows) -> Value {
+pub fn marl_eval(rows: &Rows, arm: Arm) -> Value {
     let (mut learned, mut achieved) = (Map::new(), Map::new());
-    for row in &rows.trained {
+    for row in rows.trained.iter().filter(|row| row.arm.belongs_to(arm)) {
         let seed = format!("seed_{}", row.seed);
         if let Some(run) = training(row) {
             entry(&mut learned, &task(row, TABLES_LAYOUT))[&row.row][&seed] = run;
@@ -63,7 +64,7 @@ fn training(row: &RowResult) -> Option<Value> {
 
 /// An evaluation at the last step, which is all there is.
 fn end(row: &RowResult, point: &PlayedPoint) -> Value {
-    let mut last = json!({ "step_count": row.steps });
+    let mut last = json!({ "step_count": row.trained });
     if let (Some(last), Value::Object(scores)) = (last.as_object_mut(), scores(point)) {
         last.extend(scores);
     }
@@ -71,11 +72,11 @@ fn end(row: &RowResult, point: &PlayedPoint) -> Value {
 }
 
 fn scores(point: &PlayedPoint) -> Value {
-    let TradeOff { coverage, collisions } = TradeOff::of(&point.score);
+    let TradeOff { coverage, collisions } = point.trade_off();
     json!({
         "coverage": [coverage],
         "collisions_per_step": [collisions],
-        "return": [point.score.mean(TEAM_RETURN)],
+        "return": [point.mean(TEAM_RETURN)],
     })
 }
 

@@ -9,7 +9,7 @@ use crate::tables::{self, TradeOff};
 use cgcmarl::{
     evaluation::{
         pareto::{self, pareto_optimal},
-        statistics::{quantile, sample_deviation},
+        statistics::{mean, quantile, sample_deviation},
     },
     rng::{Purpose, Streams},
 };
@@ -20,15 +20,19 @@ const N_RESAMPLES: usize = 1000;
 /// Points, fronts and dominance, with their bootstrap.
 pub(super) fn measure(team: &mut Team, models: Vec<Finished>) {
     let mut entries = vec![];
-    for Finished { row, steps, points } in models {
+    for Finished { row, steps, converged, points } in models {
         for (head, entry) in points {
             team.points.push(Point {
                 algorithm: row.algorithm.into(),
                 multiplier: head.multiplier(),
                 parameter: head.parameter,
-                row: row.name.into(),
+                row: row.name.clone(),
                 steps,
+                converged,
                 seeds: entry.seeds.len(),
+                floor: mean(&entry.kept(0)),
+                team_return: (mean(&entry.kept(1)), sample_deviation(&entry.kept(1))),
+                per_seed: entry.per_seed(),
                 ..Point::default()
             });
             entries.push(entry);
@@ -49,6 +53,9 @@ pub(super) fn measure(team: &mut Team, models: Vec<Finished>) {
         point.per_pair_rate = spread(&|at| at.collisions / n_pairs);
     }
     mark_pareto(&mut team.points, &means);
+    team.worst = worst(means.iter());
+    team.nadir =
+        worst(means.iter().zip(&team.points).filter(|(_, p)| p.pareto_overall).map(|(m, _)| m));
     team.fronts = fronts(team, &means, &resamples);
     team.dominance = dominance(&team.points, &means, &resamples);
 }
@@ -101,6 +108,17 @@ fn mark_pareto(points: &mut [Point], means: &[TradeOff]) {
     }
 }
 
+/// The worst of every measure among some points.
+fn worst<'a>(points: impl Iterator<Item = &'a TradeOff>) -> TradeOff {
+    points
+        .copied()
+        .reduce(|a, b| TradeOff {
+            coverage: a.coverage.min(b.coverage),
+            collisions: a.collisions.max(b.collisions),
+        })
+        .unwrap_or_default()
+}
+
 fn fronts(team: &Team, means: &[TradeOff], resamples: &[Vec<TradeOff>]) -> Vec<MethodFront> {
     let Some(random) = team.random else { return vec![] };
     let corner = TradeOff { coverage: 0.0, collisions: random.collisions };
@@ -115,11 +133,16 @@ fn fronts(team: &Team, means: &[TradeOff], resamples: &[Vec<TradeOff>]) -> Vec<M
     let ours = printed("cg_cmarl");
     let front = |algorithm: String| {
         let own = indices(&team.points, &algorithm);
-        let volume = |all: &[TradeOff]| hypervolume(&picked(all, &own), corner);
-        let resampled = resamples.iter().map(|resample| volume(resample)).collect();
-        let hypervolume = spread(volume(means), 0.0, resampled);
+        let from = |corner: TradeOff| {
+            let volume = |all: &[TradeOff]| hypervolume(&picked(all, &own), corner);
+            let resampled = resamples.iter().map(|resample| volume(resample)).collect();
+            spread(volume(means), 0.0, resampled)
+        };
+        let hypervolume = from(corner);
         MethodFront {
             hypervolume,
+            from_worst: from(team.worst),
+            from_nadir: from(team.nadir),
             printed_hypervolume: printed(&algorithm),
             ratio_to_printed_cg_cmarl: ours.map(|printed| hypervolume.mean / printed),
             algorithm,
@@ -141,6 +164,7 @@ fn dominance(points: &[Point], means: &[TradeOff], resamples: &[Vec<TradeOff>]) 
                 algorithm: point.algorithm.clone(),
                 parameter: point.parameter.clone(),
                 by: by.clone(),
+                converged: point.converged,
                 dominated: beaten(means, index),
                 probability: n_beaten as f64 / resamples.len().max(1) as f64,
             });

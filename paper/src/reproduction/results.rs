@@ -1,7 +1,8 @@
 //! What a reproduction found, team by team and layout by layout: the content of `results.json`.
 
-use super::rows::LeftOut;
+use super::{arm::Arm, rows::LeftOut};
 use crate::tables::TradeOff;
+use cgcmarl::evaluation::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// Where the folder of a reproduction holds it.
@@ -14,11 +15,17 @@ pub struct Results {
     pub program: String,
     /// Version of the program.
     pub version: String,
+    /// Whose eyes the baselines had.
+    #[serde(default)]
+    pub arm: Arm,
     /// Files that do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// One per team size and layout.
     pub teams: Vec<Team>,
+    /// Each method over all team sizes and layouts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reliability: Vec<MethodReliability>,
 }
 
 impl Results {
@@ -41,6 +48,12 @@ pub struct Team {
     pub random: Option<TradeOff>,
     /// The oracle: what the physics allows.
     pub oracle: Option<TradeOff>,
+    /// The worst of every measure among all points: a reference of hypervolumes.
+    #[serde(default)]
+    pub worst: TradeOff,
+    /// The worst of every measure among the points that no other dominates: another one.
+    #[serde(default)]
+    pub nadir: TradeOff,
     /// Every operating point.
     pub points: Vec<Point>,
     /// The front of each method.
@@ -49,6 +62,9 @@ pub struct Team {
     pub dominance: Vec<Dominance>,
     /// How fast each model learnt.
     pub learning: Vec<Learning>,
+    /// What each method achieves where its trade-off is chosen on other start states.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<Chosen>,
 }
 
 /// A mean with its spread.
@@ -75,8 +91,11 @@ pub struct Point {
     pub multiplier: Option<f64>,
     /// The model it belongs to.
     pub row: String,
-    /// Environment steps of its training.
+    /// Environment steps of its training, mean over the seeds.
     pub steps: u64,
+    /// Whether every seed learned and learned no more at its end.
+    #[serde(default)]
+    pub converged: bool,
     /// Training seeds.
     pub seeds: usize,
     /// Overlapping pairs per step.
@@ -85,6 +104,15 @@ pub struct Point {
     pub per_pair_rate: Spread,
     /// Share of landmarks covered.
     pub coverage: Spread,
+    /// Collisions per step that no action avoids.
+    #[serde(default)]
+    pub floor: f64,
+    /// The team's return, and its sample deviation over the seeds.
+    #[serde(default)]
+    pub team_return: (f64, f64),
+    /// What each seed achieved.
+    #[serde(default)]
+    pub per_seed: Vec<TradeOff>,
     /// Whether no point of the same method is better.
     pub pareto: bool,
     /// Whether no point of any method is better.
@@ -98,6 +126,12 @@ pub struct MethodFront {
     pub algorithm: String,
     /// Against the random policy, with its 95 % bootstrap interval.
     pub hypervolume: Spread,
+    /// Against the worst point of all.
+    #[serde(default)]
+    pub from_worst: Spread,
+    /// Against the nadir of the front of all methods together.
+    #[serde(default)]
+    pub from_nadir: Spread,
     /// That of the front the paper prints for this method, with the same reference.
     pub printed_hypervolume: Option<f64>,
     /// Ours over that of the paper's CG-CMARL.
@@ -113,14 +147,68 @@ pub struct Dominance {
     pub parameter: String,
     /// Whose front.
     pub by: String,
+    /// Whether every seed of the point learned and learned no more at its end.
+    #[serde(default)]
+    pub converged: bool,
     /// Whether some point of that front is at least as good in both means and better in one.
     pub dominated: bool,
     /// Share of resampled seeds and start states in which it is.
     pub probability: f64,
 }
 
-/// How fast a team learnt, by its own coverage while it trained (exploration included); that of smaller
-/// teams before it does not count.
+/// What a method achieves within a limit when each seed's trade-off is chosen on one set of start states
+/// and measured on another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// Such as `cg_cmarl`.
+    pub algorithm: String,
+    /// The limit on collisions, in units of those that no action avoids.
+    pub times_floor: f64,
+    /// Seeds with a point within the limit; the safest point stands for the others.
+    pub found: usize,
+    /// Training seeds.
+    pub seeds: usize,
+    /// What was chosen, seed by seed.
+    pub parameters: Vec<String>,
+    /// Share of landmarks covered: mean, sample deviation over the seeds.
+    pub coverage: (f64, f64),
+    /// Collisions in units of those that no action avoids, mean over the seeds.
+    pub collisions_over_floor: f64,
+}
+
+/// One method over all team sizes and layouts. A score is the hypervolume of one seed's points, as a
+/// share of the largest possible one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MethodReliability {
+    /// Such as `cg_cmarl`.
+    pub algorithm: String,
+    /// Pairs of a team size and a layout.
+    pub tasks: usize,
+    /// Interquartile mean over seeds and tasks, with its interval over seeds and episodes.
+    pub iqm: Estimate,
+    /// Probability that a seed of CG-CMARL beats one of it on a task drawn at random.
+    pub ours_better: Estimate,
+    /// Share of seeds and tasks that score above each of [`THRESHOLDS`].
+    pub profile: Vec<f64>,
+    /// Lower ends of their intervals.
+    pub profile_low: Vec<f64>,
+    /// Upper ends of them.
+    pub profile_high: Vec<f64>,
+}
+
+/// The thresholds of performance profiles: twentieths.
+pub const THRESHOLDS: [f64; 21] = {
+    let mut thresholds = [0.0; 21];
+    let mut index = 0;
+    while index < 21 {
+        thresholds[index] = index as f64 / 20.0;
+        index += 1;
+    }
+    thresholds
+};
+
+/// How fast a team learnt, by its own coverage without exploration; that of smaller teams before it does
+/// not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learning {
     /// The model.
@@ -128,7 +216,22 @@ pub struct Learning {
     /// Environment steps until each coverage of [`COVERAGES`] was first reached, mean over seeds;
     /// nothing where a seed never reached it.
     pub steps_to: Vec<Option<f64>>,
+    /// Seconds of one processor until then.
+    #[serde(default)]
+    pub cpu_seconds_to: Vec<Option<f64>>,
+    /// Environment steps in all, mean over seeds.
+    #[serde(default)]
+    pub trained: f64,
+    /// Seconds of one processor in all.
+    #[serde(default)]
+    pub cpu_seconds: Option<f64>,
+    /// Seeds that learned and learned no more at their end.
+    #[serde(default)]
+    pub converged: usize,
+    /// Training seeds.
+    #[serde(default)]
+    pub seeds: usize,
 }
 
 /// The coverages whose first time is told.
-pub const COVERAGES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+pub const COVERAGES: [f64; 4] = [0.5, 0.75, 0.9, 0.95];

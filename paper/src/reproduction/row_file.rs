@@ -3,15 +3,20 @@
 //! Everything that tables, figures and checks say is made from these files alone, so that they can be
 //! committed and read in a fresh clone.
 
-use super::curve::Curve;
+use super::{
+    arm::Arm,
+    counts::Counts,
+    curve::{Curve, rounded},
+    greedy::GreedyCurve,
+    settings::{Settings, digest},
+};
 use crate::tables::TradeOff;
 use cgcmarl::{
     checkpoint::atomic,
-    environment::{Scenario, Spec},
+    environment::{Scenario, Spec, TEAM_RETURN},
     episode::Summary,
     error::{Error, Result},
-    evaluation::{EvaluationOptions, Named, Score},
-    run::Config,
+    evaluation::{Named, statistics::mean},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -23,6 +28,11 @@ use std::{
 pub(super) const ROWS_FOLDER: &str = "rows";
 /// The name of the policies that need no training.
 pub(super) const REFERENCE: &str = "reference";
+/// The metric of collisions that no action avoids.
+pub(super) const FLOOR: &str = "collision_floor";
+/// The metrics whose means are kept beside the counts.
+const KEPT: [&str; 5] =
+    [TradeOff::METRICS[0], TradeOff::METRICS[1], FLOOR, "collision_free", TEAM_RETURN];
 /// Most agents of a team whose file is read.
 const MAX_AGENTS: usize = 1000;
 /// Most steps of an episode whose file is read.
@@ -36,22 +46,53 @@ pub struct RowResult {
     pub program: String,
     /// Version of the program.
     pub version: String,
+    /// The group it belongs to.
+    #[serde(default)]
+    pub arm: Arm,
     /// Name of the row, or `reference`.
     pub row: String,
     /// Team size.
     pub agents: usize,
     /// Training seed.
     pub seed: u64,
-    /// Environment steps of the training.
+    /// Name of the budget.
+    #[serde(default)]
+    pub budget: String,
+    /// Environment steps of the training, at the most.
     pub steps: u64,
+    /// Environment steps after which it ended.
+    #[serde(default)]
+    pub trained: u64,
     /// Steps of an episode.
     pub horizon: usize,
-    /// Digest of the resolved configuration, but for the number of evaluation episodes.
+    /// Digest of the settings.
     pub config: String,
-    /// How the team learned.
+    /// Everything that decided what was learned.
+    #[serde(default)]
+    pub settings: Settings,
+    /// What the team achieved without exploration while it learned.
+    #[serde(default)]
+    pub greedy: GreedyCurve,
+    /// How the team learned, exploration included.
     pub curve: Curve,
     /// What was played, layout by layout.
     pub layouts: Vec<PlayedLayout>,
+    /// What was played on the start states on which a trade-off is chosen.
+    #[serde(default)]
+    pub selection: Option<PlayedLayout>,
+    /// How long it took: the one part that differs from machine to machine.
+    #[serde(default)]
+    pub timing: Timing,
+}
+
+/// How long a training took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Model name of the processor.
+    pub processor: String,
+    /// Seconds of one processor that training took until each look of the greedy curve.
+    pub cpu_seconds: Vec<f64>,
 }
 
 /// The episodes of one model, or of the references, on one layout.
@@ -70,13 +111,16 @@ pub struct PlayedLayout {
 pub struct PlayedPoint {
     /// What was varied, as the paper prints it: `λ=0.2`, `lr=0.3`, `cl=0.1`.
     pub parameter: String,
-    /// How well it did.
-    #[serde(flatten)]
-    pub score: Score,
+    /// How scores call it.
+    pub label: String,
+    /// The multipliers it was played at, where there are any.
+    pub multipliers: Named<f64>,
+    /// Means over the episodes.
+    pub metrics: Named<f64>,
     /// Landmarks covered at the end of each episode.
-    pub covered: Vec<u32>,
+    pub covered: Counts,
     /// Overlapping pairs over all steps of each episode.
-    pub collided: Vec<u32>,
+    pub collided: Counts,
 }
 
 impl PlayedPoint {
@@ -89,34 +133,53 @@ impl PlayedPoint {
         episodes: &[Summary],
     ) -> Self {
         let reported = spec.reported();
-        let counts = |name: &str, unit: usize| -> Vec<u32> {
-            let index = reported.iter().position(|metric| metric.name == name);
+        let index = |name: &str| reported.iter().position(|metric| metric.name == name);
+        let values = |name: &str| -> Vec<f64> {
+            let index = index(name);
             let value = |episode: &Summary| index.map_or(0.0, |index| episode.metrics[index]);
-            episodes.iter().map(|episode| (value(episode) * unit as f64).round() as u32).collect()
+            episodes.iter().map(value).collect()
+        };
+        let counts = |name: &str, unit: usize| {
+            let count = |value: f64| (value * unit as f64).round() as u32;
+            Counts(values(name).into_iter().map(count).collect())
         };
         let [coverage, collisions] = TradeOff::METRICS;
+        let kept = KEPT.into_iter().filter(|name| index(name).is_some());
         Self {
             parameter: parameter.into(),
+            label: label.into(),
+            multipliers,
+            metrics: kept.map(|name| (name.to_owned(), rounded(mean(&values(name))))).collect(),
             covered: counts(coverage, spec.n_agents()),
             collided: counts(collisions, spec.horizon),
-            score: Score::of_episodes(label, multipliers, &reported, episodes),
         }
     }
 
     /// Number of episodes.
     pub fn n_episodes(&self) -> usize {
-        self.covered.len()
+        self.covered.0.len()
     }
 
     /// The multiplier, where there is one.
     pub fn multiplier(&self) -> Option<f64> {
-        self.score.multipliers.values().next().copied()
+        self.multipliers.values().next().copied()
+    }
+
+    /// The mean of a metric; not a number where it was not kept.
+    pub fn mean(&self, metric: &str) -> f64 {
+        self.metrics.get(metric).copied().unwrap_or(f64::NAN)
+    }
+
+    /// What it achieved in the mean.
+    pub fn trade_off(&self) -> TradeOff {
+        let [coverage, collisions] = TradeOff::METRICS.map(|name| self.mean(name));
+        TradeOff { coverage, collisions }
     }
 
     /// What each episode achieved.
     pub(super) fn trade_offs(&self, n_agents: usize, horizon: usize) -> Vec<TradeOff> {
         let coverage = |count: &u32| f64::from(*count as f32 / n_agents as f32);
-        let counts = self.covered.iter().zip(&self.collided);
+        let counts = self.covered.0.iter().zip(&self.collided.0);
         counts
             .map(|(covered, collided)| TradeOff {
                 coverage: coverage(covered),
@@ -128,16 +191,29 @@ impl PlayedPoint {
 
 impl RowResult {
     /// A row of which nothing was played yet.
-    pub(super) fn new(row: &str, n_agents: usize, seed: u64, scenario: &Scenario) -> Result<Self> {
+    pub(super) fn new(
+        (arm, row): (Arm, &str),
+        (n_agents, seed): (usize, u64),
+        scenario: &Scenario,
+        settings: Settings,
+    ) -> Result<Self> {
         Ok(Self {
             program: "cgcmarl".into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            arm,
             row: row.into(),
             agents: n_agents,
             seed,
             horizon: scenario.spec()?.horizon,
+            config: digest(&settings),
+            settings,
             ..Self::default()
         })
+    }
+
+    /// The digest that goes with its settings.
+    pub fn settings_digest(&self) -> String {
+        digest(&self.settings)
     }
 
     /// The name of its file.
@@ -150,8 +226,8 @@ impl RowResult {
     }
 
     /// Where it lies below the folder of a reproduction.
-    pub(super) fn place(&self, folder: &Path) -> PathBuf {
-        folder.join(ROWS_FOLDER).join(self.file_name())
+    pub fn place(&self, folder: &Path) -> PathBuf {
+        folder.join(ROWS_FOLDER).join(self.arm.name()).join(self.file_name())
     }
 
     /// What was played on a layout.
@@ -159,16 +235,26 @@ impl RowResult {
         self.layouts.iter().find(|played| played.layout == name)
     }
 
-    /// Whether a layout was played with this many episodes.
-    pub(super) fn has_played(&self, layout: &str, n_episodes: usize) -> bool {
-        let enough = |point: &PlayedPoint| point.n_episodes() == n_episodes;
-        self.layout(layout).is_some_and(|played| played.points.iter().all(enough))
+    /// Whether a layout was played with this many episodes from some start states.
+    pub(super) fn has_played(&self, layout: &str, (n_episodes, starts): (usize, u64)) -> bool {
+        self.layout(layout).is_some_and(|played| played.has_played(n_episodes, starts))
     }
 
     /// Adds what was played on a layout, or puts it in the place of what was.
     pub(super) fn put(&mut self, played: PlayedLayout) {
         self.layouts.retain(|known| known.layout != played.layout);
         self.layouts.push(played);
+    }
+
+    /// Seconds of one processor until a look of the greedy curve.
+    pub fn cpu_seconds(&self, look: usize) -> Option<f64> {
+        self.timing.cpu_seconds.get(look).copied()
+    }
+
+    /// The same row as any machine makes it.
+    #[must_use]
+    pub fn without_timing(&self) -> Self {
+        Self { timing: Timing::default(), ..self.clone() }
     }
 
     /// Reads a file; refuses numbers that cannot be, and a name that is not the content's.
@@ -189,7 +275,7 @@ impl RowResult {
         let file = self.place(folder);
         let text = serde_json::to_string(self)
             .map_err(|error| Error::format(&file, None, error.to_string()))?;
-        let rows = folder.join(ROWS_FOLDER);
+        let rows = folder.join(ROWS_FOLDER).join(self.arm.name());
         fs::create_dir_all(&rows).map_err(Error::file(&rows))?;
         atomic::write(&file, (text + "\n").as_bytes())
     }
@@ -206,7 +292,16 @@ impl RowResult {
         if !self.curve.is_whole() {
             return Err("the columns of `curve` differ in length or are not finite".into());
         }
-        for played in &self.layouts {
+        if !self.greedy.is_whole() {
+            return Err("the columns of `greedy` differ in length or cannot be".into());
+        }
+        let times = &self.timing.cpu_seconds;
+        if !(times.is_empty() || times.len() == self.greedy.len())
+            || !times.iter().all(|seconds| seconds.is_finite())
+        {
+            return Err("`cpu_seconds` does not go with `greedy`".into());
+        }
+        for played in self.layouts.iter().chain(&self.selection) {
             for point in &played.points {
                 self.check_point(point).map_err(|reason| {
                     format!("{}, {}: {reason}", played.layout, point.parameter)
@@ -218,38 +313,28 @@ impl RowResult {
 
     fn check_point(&self, point: &PlayedPoint) -> std::result::Result<(), String> {
         let n = point.n_episodes();
-        if n == 0 || point.collided.len() != n || point.score.n_episodes != n {
-            return Err("`covered`, `collided` and `episodes` tell of different numbers".into());
+        if n == 0 || point.collided.0.len() != n {
+            return Err("`covered` and `collided` tell of different numbers".into());
         }
         let most_collided = self.agents * (self.agents - 1) / 2 * self.horizon;
         for (name, counts, most) in
             [("covered", &point.covered, self.agents), ("collided", &point.collided, most_collided)]
         {
-            if let Some(count) = counts.iter().find(|count| **count as usize > most) {
+            if let Some(count) = counts.0.iter().find(|count| **count as usize > most) {
                 return Err(format!("`{name}` has {count}, more than the {most} there can be"));
             }
         }
-        let strange = point.score.metrics.iter().find(|(_, estimate)| {
-            ![estimate.mean, estimate.low, estimate.high].iter().all(|number| number.is_finite())
-        });
-        strange.map_or(Ok(()), |(name, estimate)| {
-            Err(format!("`{name}` is {estimate:?}, which is no number"))
+        let strange = point.metrics.iter().find(|(_, value)| !value.is_finite());
+        strange.map_or(Ok(()), |(name, value)| {
+            Err(format!("`{name}` is {value:?}, which is no number"))
         })
     }
 }
 
-/// Eight digits that tell configurations apart; how many episodes measure them is left out.
-pub(super) fn digest(config: &Config) -> String {
-    let mut config = config.clone();
-    config.evaluation.episodes = EvaluationOptions::default().episodes;
-    checksum(&config.to_toml())
-}
-
-/// Eight digits that tell environments apart.
-pub(super) fn scenario_digest(scenario: &Scenario) -> Result<String> {
-    Ok(checksum(&scenario.card()?.to_string()))
-}
-
-fn checksum(text: &str) -> String {
-    format!("{:08x}", crc32fast::hash(text.as_bytes()))
+impl PlayedLayout {
+    /// Whether all points have this many episodes from these start states.
+    pub(super) fn has_played(&self, n_episodes: usize, start_seed: u64) -> bool {
+        self.start_seed == start_seed
+            && self.points.iter().all(|point| point.n_episodes() == n_episodes)
+    }
 }

@@ -1,9 +1,12 @@
 //! All rows of a reproduction's folder that count, and the files that do not, by name.
 
 use super::{
+    arm::Arm,
     earlier::earlier_rows,
-    plan::{Job, ROWS, Row, reference_scenario},
-    row_file::{REFERENCE, ROWS_FOLDER, RowResult, digest, scenario_digest},
+    plan::{Job, reference_scenario},
+    row::{ROWS, Row},
+    row_file::{REFERENCE, ROWS_FOLDER, RowResult},
+    settings::{self, difference, digest},
 };
 use cgcmarl::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -50,7 +53,7 @@ impl Rows {
         let mut rows = Self::default();
         for file in files(folder) {
             let read =
-                RowResult::read(&file).and_then(|row| check_digest(&file, &row).map(|()| row));
+                RowResult::read(&file).and_then(|row| check_settings(&file, &row).map(|()| row));
             match read {
                 Ok(row) => rows.add(row),
                 Err(error) => rows.left_out.push(LeftOut::new(&file, &error)),
@@ -61,20 +64,29 @@ impl Rows {
                 rows.add(row);
             }
         }
-        let place = |name: &str| ROWS.iter().position(|row| row.name == name);
-        rows.trained.sort_by_key(|row| (row.agents, place(&row.row), row.seed));
+        let place =
+            |row: &RowResult| ROWS.iter().position(|r| r.arm == row.arm && r.name == row.row);
+        rows.trained.sort_by_key(|row| (row.agents, place(row), row.seed));
         rows.leave_out_other_lengths(folder);
         rows
     }
 
-    /// Whether there is anything to tell of.
-    pub fn is_empty(&self) -> bool {
-        self.trained.is_empty()
+    /// Whether there is anything to tell of an arm.
+    pub fn is_empty(&self, arm: Arm) -> bool {
+        !self.trained.iter().any(|row| row.arm.belongs_to(arm))
     }
 
-    /// Team sizes, smallest first.
-    pub fn team_sizes(&self) -> Vec<usize> {
-        let mut sizes: Vec<usize> = self.trained.iter().map(|row| row.agents).collect();
+    /// Whether an arm is worth showing: it has rows that no other shows, or is the one that shows ours.
+    pub fn has_own(&self, arm: Arm) -> bool {
+        let is_own =
+            |row: &RowResult| row.arm == arm || (arm == Arm::Raw && row.arm.belongs_to(arm));
+        self.trained.iter().any(is_own)
+    }
+
+    /// Team sizes of an arm, smallest first.
+    pub fn team_sizes(&self, arm: Arm) -> Vec<usize> {
+        let own = self.trained.iter().filter(|row| row.arm.belongs_to(arm));
+        let mut sizes: Vec<usize> = own.map(|row| row.agents).collect();
         sizes.sort_unstable();
         sizes.dedup();
         sizes
@@ -82,18 +94,21 @@ impl Rows {
 
     /// The seeds of a row, lowest first.
     pub fn seeds(&self, n_agents: usize, row: &Row) -> Vec<&RowResult> {
-        let is_wanted = |known: &&RowResult| known.agents == n_agents && known.row == row.name;
+        let is_wanted = |known: &&RowResult| {
+            known.agents == n_agents && known.arm == row.arm && known.row == row.name
+        };
         self.trained.iter().filter(is_wanted).collect()
     }
 
-    /// The policies that need no training.
-    pub fn reference(&self, n_agents: usize) -> Option<&RowResult> {
-        self.references.iter().find(|row| row.agents == n_agents)
+    /// The policies that need no training, in the environment of an arm.
+    pub fn reference(&self, arm: Arm, n_agents: usize) -> Option<&RowResult> {
+        let arm = arm.of_references();
+        self.references.iter().find(|row| row.agents == n_agents && row.arm == arm)
     }
 
     fn find(&self, wanted: &RowResult) -> Option<&RowResult> {
         let mut all = self.trained.iter().chain(&self.references);
-        all.find(|row| row.file_name() == wanted.file_name())
+        all.find(|row| row.arm == wanted.arm && row.file_name() == wanted.file_name())
     }
 
     fn add(&mut self, row: RowResult) {
@@ -102,11 +117,12 @@ impl Rows {
 
     /// Seeds of one row are averaged, so they must have been trained for the same number of steps.
     fn leave_out_other_lengths(&mut self, folder: &Path) {
-        let mut first: Option<(usize, String, u64)> = None;
+        let mut first: Option<((usize, Arm, String), u64)> = None;
         let left_out = &mut self.left_out;
         self.trained.retain(|row| {
+            let whose = (row.agents, row.arm, row.row.clone());
             match &first {
-                Some((agents, name, steps)) if (*agents, name) == (row.agents, &row.row) => {
+                Some((known, steps)) if *known == whose => {
                     if *steps == row.steps {
                         return true;
                     }
@@ -117,48 +133,58 @@ impl Rows {
                     left_out.push(LeftOut::new(&file, &error));
                     return false;
                 }
-                _ => first = Some((row.agents, row.row.clone(), row.steps)),
+                _ => first = Some((whose, row.steps)),
             }
             true
         });
     }
 }
 
-/// The row files of a folder, in the order of their names.
+/// The row files of a folder, arm by arm, in the order of their names.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder.join(ROWS_FOLDER)) else { return vec![] };
     let is_row = |path: &PathBuf| {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         !hidden && path.extension().is_some_and(|extension| extension == "json")
     };
-    let mut files: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(is_row).collect();
-    files.sort();
+    let mut files: Vec<PathBuf> = vec![];
+    for arm in Arm::ALL {
+        let entries = fs::read_dir(folder.join(ROWS_FOLDER).join(arm.name()));
+        let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+        let first = files.len();
+        files.extend(paths.filter(is_row));
+        files[first..].sort();
+    }
     files
 }
 
-/// Refuses a row that was not made with the configuration that this program would make it with.
-fn check_digest(file: &Path, row: &RowResult) -> Result<()> {
+/// Refuses a row that lies in another arm's folder, or that was not made with the settings that this
+/// program would make it with.
+fn check_settings(file: &Path, row: &RowResult) -> Result<()> {
     let refuse = |message: String| Err(Error::format(file, None, message));
-    if row.row == REFERENCE {
-        let known = scenario_digest(&reference_scenario(row.agents)?)?;
-        if known != row.config {
-            return refuse("played in another environment than the paper's".into());
-        }
-        return Ok(());
+    let folder = file.parent().and_then(Path::file_name);
+    if folder.is_none_or(|folder| folder != row.arm.name()) {
+        return refuse(format!("belongs to the arm `{}`", row.arm.name()));
     }
-    let Some(known) = ROWS.iter().find(|known| known.name == row.row) else {
+    if digest(&row.settings) != row.config {
+        return refuse("its `config` is not the digest of its `settings`".into());
+    }
+    if row.row == REFERENCE {
+        let wanted = settings::of_references(&reference_scenario(row.arm, row.agents)?)?;
+        return match difference(&row.settings, &wanted, None)? {
+            None => Ok(()),
+            Some(difference) => refuse(format!("played in another environment: {difference}")),
+        };
+    }
+    let Some(known) = Row::find(row.arm, &row.row) else {
         return refuse(format!("`{}` is no row of the comparison", row.row));
     };
     let job = Job { row: known, n_agents: row.agents, seed: row.seed };
-    let config = job.config(row.steps, 1)?;
-    if digest(&config) != row.config {
-        return refuse(format!(
-            "made with another configuration than {} stands for now (digest {}, not {})",
-            known.file,
-            row.config,
-            digest(&config)
-        ));
+    let config = job.config(Some(row.steps))?;
+    match difference(&row.settings, &settings::of_training(&config)?, Some(&config))? {
+        None => Ok(()),
+        Some(difference) => refuse(format!(
+            "made with another configuration than {} stands for now: {difference}",
+            known.file
+        )),
     }
-    Ok(())
 }

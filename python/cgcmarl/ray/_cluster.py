@@ -50,7 +50,9 @@ def run(lines: Sequence[str], options: Options = Options(), tell: Tell = lambda 
     ray: Any = importlib.import_module("ray")
     started = not ray.is_initialized()
     if started:
-        told = {"include_dashboard": False} if options.address is None else {"address": options.address}
+        # `local` starts one; nothing at all would look for what an earlier cluster left on this machine.
+        own = {"address": "local", "include_dashboard": False}
+        told = own if options.address is None else {"address": options.address}
         ray.init(log_to_driver=False, logging_level="ERROR", **told)
     try:
         return _Cluster(ray, lines, options, tell).run()

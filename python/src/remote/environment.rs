@@ -49,6 +49,16 @@ impl TeamView {
     }
 }
 
+impl TeamView {
+    /// The same where it is known what an agent can pay at most, for each cost.
+    pub(super) fn paying(mut self, most: &[f64]) -> Self {
+        for (constraint, most) in self.spec.constraints.iter_mut().zip(most) {
+            *constraint = constraint.clone().at_most(*most);
+        }
+        self
+    }
+}
+
 impl View for TeamView {
     fn spec(&self) -> &Spec {
         &self.spec
@@ -220,6 +230,13 @@ impl RemoteEnvironment {
         for agent in 0..n {
             for constraint in 0..n_costs {
                 let cost = numbers.next().unwrap_or(0.0);
+                let Constraint { name, most, .. } = &spec.constraints[constraint];
+                if f64::from(cost) > most * (1.0 + 1e-6) {
+                    let (agent, most) = (&self.names[agent], most);
+                    let text =
+                        format!("the cost '{name}' of {agent} is {cost}, above most_cost {most}");
+                    return Err(Error::Refused(text));
+                }
                 outcome.charge(&self.graph, constraint, &[agent], cost);
             }
         }

@@ -31,6 +31,8 @@ struct RemoteOptions {
     reward: String,
     reward_scale: f32,
     costs: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    most_cost: Vec<f64>,
     horizon: usize,
     positions: Vec<usize>,
     graph: GraphOptions,
@@ -46,6 +48,7 @@ impl Default for RemoteOptions {
             reward: "team".into(),
             reward_scale: 1.0,
             costs: Vec::new(),
+            most_cost: Vec::new(),
             horizon: 100,
             positions: Vec::new(),
             graph: GraphOptions::default(),
@@ -134,6 +137,10 @@ impl Task for PettingZooTask {
             ("reward", "who is paid: `team`, `agent` (its own regions), or module:function"),
             ("reward_scale", "factor of every reward"),
             ("costs", "what is paid for: NAME=infos, NAME=KEY of infos, or NAME=module:function"),
+            (
+                "most_cost",
+                "most that an agent can pay at a step, one number for each cost: what `choose` needs",
+            ),
             ("horizon", "most steps of an episode"),
             ("positions", "where an agent sees its own x and y, for `k_nearest`"),
             ("graph.topology", "`complete`, `path`, `star`, `ring`, `k_nearest` or `explicit`"),
@@ -161,8 +168,16 @@ impl Task for PettingZooTask {
         {
             return Err(Error::setting("arguments", &options.arguments, error.to_string()));
         }
+        let most = &options.most_cost;
+        if most.iter().any(|most| !most.is_finite() || *most <= 0.0)
+            || (!most.is_empty() && most.len() != options.costs.len())
+        {
+            let reason = format!("needs one number above 0 for each of {:?}", options.costs);
+            return Err(Error::setting("most_cost", format!("{most:?}"), reason));
+        }
         let (about, host) = self.host(options)?;
-        let view = TeamView::new(&about, options.horizon, &options.graph, &options.positions)?;
+        let view = TeamView::new(&about, options.horizon, &options.graph, &options.positions)?
+            .paying(most);
         let credit = if options.reward == "agent" { Credit::Agent } else { Credit::Team };
         let paid = (credit, options.reward_scale);
         Ok(Box::new(RemoteEnvironment::new(view, about.agents, host, paid)))

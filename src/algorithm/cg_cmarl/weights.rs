@@ -24,7 +24,7 @@ pub(super) struct Weights {
 impl Weights {
     /// A fresh network.
     pub(super) fn new(learning: &LearningOptions, network: &TwoHead, rng: &mut Rng) -> Self {
-        let online = Numbers::from(&network.layout().initialise(rng)[..]);
+        let online = Numbers::from(network.layout().initialise(rng));
         Self {
             target: online.clone(),
             averaged: online.clone(),

@@ -1,5 +1,5 @@
-//! Who takes which landmark, settled by an auction among neighbours (Bertsekas 1988; among robots
-//! Zavlanos et al. 2008).
+//! Who takes which landmark, settled by an auction among neighbours (Bertsekas 1988; in moving
+//! teams Zavlanos et al. 2008).
 //!
 //! Every agent bids for the landmarks nearest to where it will come to rest: a landmark is worth minus
 //! the square of its distance, minus its price. Who is outbid bids again; who finds nothing worth its

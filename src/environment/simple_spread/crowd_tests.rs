@@ -25,16 +25,19 @@ fn a_crowd_sees_what_everybody_would_see() {
         near.crowd = 0;
         let all = RelativeRow { crowd: usize::MAX, ..near.clone() };
         let mut draw = |scale: f64| -> Vec<[f32; 2]> {
-            let mut coordinate = || match lattice {
-                true => (rng.below(13) as f64 - 6.0) * 0.1 * scale,
-                false => rng.range(-1.0, 1.0) * scale,
+            let mut coordinate = || {
+                if lattice {
+                    (rng.below(13) as f64 - 6.0) * 0.1 * scale
+                } else {
+                    rng.range(-1.0, 1.0) * scale
+                }
             };
             (0..n).map(|_| [coordinate() as f32, coordinate() as f32]).collect()
         };
         let (mut positions, velocities, landmarks) = (draw(3.0), draw(0.3), draw(3.0));
         // Most landmarks are covered, some of them twice or by three.
-        for agent in 0..n * 4 / 5 {
-            positions[agent] = landmarks[agent * 3 / 4];
+        for (agent, place) in positions.iter_mut().take(n * 4 / 5).enumerate() {
+            *place = landmarks[agent * 3 / 4];
         }
         let parts = Parts { positions: &positions, velocities: &velocities, landmarks: &landmarks };
         let width = options.region_width(n, 2);

@@ -21,7 +21,7 @@ mod row_layout;
 mod task;
 
 pub use super::particle::GRID;
-pub use options::{ActionSet, Arena, Cost, Physics, RewardRule, SimpleSpreadOptions};
+pub use options::{ActionSet, Cost, Physics, RewardRule, SimpleSpreadOptions, StartSquare};
 pub use task::SimpleSpreadTask;
 
 use super::{Drawing, Ending, Environment, Outcome, Role, Shape, View, check_snapshot, share};
@@ -35,7 +35,7 @@ use observation::SpreadView;
 use physics::{Particles, Points};
 use reward::Nearest;
 
-/// What is drawn reaches this far from the centre, in half sides of the arena.
+/// What is drawn reaches this far from the centre, in half sides of the square.
 const DRAWN: f64 = 1.25;
 /// A landmark is covered by an agent nearer than this.
 pub(crate) const COVER_DISTANCE: f64 = 0.1;
@@ -77,7 +77,7 @@ impl SimpleSpread {
             &options.graph,
             &options.observation,
             &vectors,
-            (radius, options.arena.half_side(n)),
+            (radius, options.square.half_side(n)),
         );
         Ok(Self {
             view,
@@ -102,7 +102,7 @@ impl SimpleSpread {
 
     /// Half the side of the square in which everything starts.
     fn half_side(&self) -> f64 {
-        self.options.arena.half_side(self.options.agents)
+        self.options.square.half_side(self.options.agents)
     }
 
     /// Where the agents are.

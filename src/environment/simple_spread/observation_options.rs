@@ -60,10 +60,12 @@ impl Default for ObservationOptions {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
 fn is_true(flag: &bool) -> bool {
     *flag
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }

@@ -29,7 +29,7 @@ pub struct SimpleSpreadOptions {
     pub agents: usize,
     /// Whose world: sets `radius`, `contact`, `actions` and `local_ratio` where they are not set.
     pub physics: Physics,
-    /// Radius of an agent. `paper`: 0.08, and 0.08·√(4/N) above 4 agents in a `unit` arena; `mpe2`:
+    /// Radius of an agent. `paper`: 0.08, and 0.08·√(4/N) above 4 agents in the `unit` square; `mpe2`:
     /// 0.15.
     pub radius: Option<f64>,
     /// Whether overlapping agents push each other apart. `paper`: no; `mpe2`: yes.
@@ -39,8 +39,8 @@ pub struct SimpleSpreadOptions {
     /// Where the landmarks are.
     pub layout: Layout,
     /// How large the square is in which everything starts.
-    #[serde(skip_serializing_if = "Arena::is_unit")]
-    pub arena: Arena,
+    #[serde(rename = "arena", skip_serializing_if = "StartSquare::is_unit")]
+    pub square: StartSquare,
     /// Weight of the local collision reward in the agents' own reward. `paper`: 0; `mpe2`: 0.5.
     pub local_ratio: Option<f64>,
     /// What an agent can do. `paper`: `grid`; `mpe2`: `discrete`.
@@ -66,7 +66,7 @@ impl Default for SimpleSpreadOptions {
             contact: None,
             horizon: 25,
             layout: Layout::Random,
-            arena: Arena::Unit,
+            square: StartSquare::Unit,
             local_ratio: None,
             actions: None,
             constraints: vec![Cost::Collision],
@@ -81,7 +81,7 @@ impl Default for SimpleSpreadOptions {
 /// How large the square is in which agents and landmarks start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arena {
+pub enum StartSquare {
     /// [-1, 1]² for every team; the paper's agents shrink with their number instead.
     #[default]
     Unit,
@@ -90,7 +90,7 @@ pub enum Arena {
     Scaled,
 }
 
-impl Arena {
+impl StartSquare {
     /// Half the side of the square of a team.
     pub fn half_side(self, n_agents: usize) -> f64 {
         match self {
@@ -99,6 +99,7 @@ impl Arena {
         }
     }
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
     fn is_unit(&self) -> bool {
         *self == Self::Unit
     }
@@ -191,9 +192,9 @@ impl SimpleSpreadOptions {
     #[must_use]
     pub fn resolved(&self) -> Self {
         let paper = self.physics == Physics::Paper;
-        let scale = match self.arena {
-            Arena::Unit => (4.0 / self.agents.max(4) as f64).sqrt(),
-            Arena::Scaled => 1.0,
+        let scale = match self.square {
+            StartSquare::Unit => (4.0 / self.agents.max(4) as f64).sqrt(),
+            StartSquare::Scaled => 1.0,
         };
         let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
         let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
@@ -237,9 +238,10 @@ impl SimpleSpreadOptions {
             return Err(Error::setting("regions", format!("{:?}", self.graph.regions), reason));
         }
         let n = self.agents;
-        let max_regions = match self.graph.follows_positions() {
-            true => self.graph.most_regions(n),
-            false => graph.n_regions(),
+        let max_regions = if self.graph.follows_positions() {
+            self.graph.most_regions(n)
+        } else {
+            graph.n_regions()
         };
         Ok(Spec {
             task: super::task::NAME.into(),

@@ -1,7 +1,8 @@
 //! Simple Spread as the registry knows it: name, options, card, other team sizes, the oracle.
 
 use super::{
-    Arena, SimpleSpread, SimpleSpreadOptions, observation::ObservationKind, oracle::Oracle, recipe,
+    SimpleSpread, SimpleSpreadOptions, StartSquare, observation::ObservationKind, oracle::Oracle,
+    recipe,
 };
 use crate::{
     environment::{Environment, Reference, Task},
@@ -83,10 +84,10 @@ impl Task for SimpleSpreadTask {
             "coverage_distances": [0.1, 0.15, 0.2],
             "collision": "pairs closer than two radii after a step, per step",
         });
-        if options.arena == Arena::Scaled {
+        if options.square == StartSquare::Scaled {
             card["start"] = json!({
                 "arena": "scaled: half side √(N/4), agents of one size",
-                "half_side": options.arena.half_side(options.agents),
+                "half_side": options.square.half_side(options.agents),
             });
         }
         card

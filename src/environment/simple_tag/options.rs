@@ -94,9 +94,10 @@ impl SimpleTagOptions {
 
     pub(super) fn spec(&self, n_actions: usize, graph: &CoordinationGraph) -> Spec {
         let n = self.agents;
-        let max_regions = match self.graph.follows_positions() {
-            true => self.graph.most_regions(n),
-            false => graph.n_regions(),
+        let max_regions = if self.graph.follows_positions() {
+            self.graph.most_regions(n)
+        } else {
+            graph.n_regions()
         };
         let others = (n - 1) as f64;
         let collision = Constraint::new("collision", "near predators").at_most(others);

@@ -129,6 +129,10 @@ impl Config {
     /// Changes single values of a resolved configuration.
     pub fn with(&self, overrides: &[(String, String)]) -> Result<Self> {
         let mut tree = self.to_tree();
+        // A run of an earlier version lacks the options that came later.
+        let mut options = self.algorithm()?.defaults()?;
+        tree::overlay(&mut options, &self.options);
+        tree.insert(self.algorithm.clone(), Value::Table(options));
         let optional = optional_keys(&self.scenario()?, self.algorithm()?)?;
         for (key, text) in overrides {
             for (fixed, own) in [("algorithm", &self.algorithm), ("task", &self.task)] {

@@ -1,6 +1,6 @@
 //! The report of a reproduction as one HTML file: figures and tables, nothing else to fetch.
 
-use super::{panels, reproduction::tables};
+use super::reproduction::{pictures, tables};
 use crate::report::export_table::ExportTable;
 use cgcmarl_paper::reproduction::Results;
 use std::fmt::Write as _;
@@ -11,11 +11,8 @@ const STYLE: &str = include_str!("../../../../viewer/style.css");
 /// The page of a reproduction.
 pub(crate) fn comparison_page(results: &Results) -> anyhow::Result<String> {
     let mut body = String::new();
-    for (title, picture) in
-        [("Random layouts", panels::pareto(results)), ("Fixed layouts", panels::scenarios(results))]
-    {
-        let Some(picture) = picture else { continue };
-        body += &card(title, &format!("<figure class=\"paper\">{}</figure>", picture.to_svg()?));
+    for (name, picture) in pictures(results) {
+        body += &card(&name, &format!("<figure class=\"paper\">{}</figure>", picture.to_svg()?));
     }
     for table in tables(results) {
         body += &card(table.name, &html_table(&table));

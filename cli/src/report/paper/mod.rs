@@ -1,9 +1,15 @@
 //! Reports about the paper: its printed results beside ours, its comparison, its theory.
 
+pub(crate) mod attainment;
 pub(crate) mod budget;
+pub(crate) mod claim;
 pub(crate) mod comparison;
+pub(crate) mod ladder;
 pub(crate) mod panels;
+pub(crate) mod reliability;
 pub(crate) mod reproduction;
+pub(crate) mod stock;
+pub(crate) mod summary;
 pub(crate) mod theory;
 
 use super::{

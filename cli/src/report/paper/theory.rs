@@ -2,7 +2,9 @@
 
 use crate::report::{
     axis::{Axis, Frame},
-    picture::{Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place},
+    picture::{
+        AMBER, Anchor, BLACK, BLUE, Colour, Font, GREEN, GREY, ORANGE, PURPLE, Picture, Place, SKY,
+    },
     render::text_width,
 };
 use anyhow::Context;
@@ -10,7 +12,8 @@ use cgcmarl::checkpoint::atomic;
 use cgcmarl_paper::theory::{Curve, Figure, Report};
 use std::{fmt::Write as _, path::Path};
 
-const COLOURS: [Colour; 6] = [BLUE, ORANGE, GREEN, PURPLE, BLACK, (86, 180, 233)];
+const COLOURS: [Colour; 9] =
+    [BLUE, ORANGE, GREEN, PURPLE, BLACK, SKY, AMBER, (140, 86, 75), (110, 120, 20)];
 /// Columns of the terminal's text.
 const TEXT_WIDTH: usize = 96;
 /// Left, top, right, bottom of the plot.

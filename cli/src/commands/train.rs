@@ -31,7 +31,7 @@ Examples:
   cgcmarl train task=NAME                        another task; `cgcmarl tasks` lists them
   cgcmarl train preset=paper                     the paper's hyperparameters to the letter
   cgcmarl train value=augmented                  one value at the price of costs instead of a head for each
-  cgcmarl train mode=learned cost_limit=0.003 relative=true lambda_lr=0.02   a limit kept by learning
+  cgcmarl train mode=learned cost_limit=0.003 relative=true lambda_lr=0.003 lagrangian_upper_bound=1   a limit
   cgcmarl train agents=10 start_from=RUN         on from the network of another team
   cgcmarl train algorithm=iql                    a baseline
 

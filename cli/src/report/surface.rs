@@ -47,7 +47,7 @@ impl<'a> Grid<'a> {
             let index = places.iter().position(|place| *place == (row, column))?;
             Some(&front.points[index])
         };
-        let cells = rows.iter().flat_map(|row| columns.iter().map(|column| (*row, *column)));
+        let cells = rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column)));
         let points = cells.map(|(row, column)| find(row, column)).collect::<Option<Vec<_>>>()?;
         (rows.len() > 1 && columns.len() > 1).then_some(Self { rows, columns, points })
     }

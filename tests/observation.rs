@@ -208,9 +208,9 @@ fn the_shared_agent_row_by_hand() {
     let occupied = |d: f32| [d, 0.2 / (d + 0.1)];
     let mut expected = vec![0.3, 0.4, 0.3, 0.0];
     expected.extend([0.0, 0.4, 0.4, 0.0, 0.8]);
-    to_first.map(|d| expected.extend(occupied(d)));
+    to_first.into_iter().for_each(|d| expected.extend(occupied(d)));
     expected.extend([0.7, 0.1, near, 0.7 / (near + 0.1), 0.1 / (near + 0.1)]);
-    to_second.map(|d| expected.extend(occupied(d)));
+    to_second.into_iter().for_each(|d| expected.extend(occupied(d)));
     expected.extend([-0.3, 0.0, 0.3, -0.75, 0.0, 0.1, 0.2, 1.0]);
     expected.extend([0.7, 0.0, 0.7, 0.875, 0.0, 0.5, -0.5, 1.0]);
     expected.extend([0.0; 8]);

@@ -1,6 +1,8 @@
 //! A turned world gives the turned decision: regions that see the world in their own frame make
 //! every policy equivariant, whatever its head, its regions and its weights.
 
+#![expect(clippy::unwrap_used, reason = "a failed call is a failed test")]
+
 use cgcmarl::{
     CoordinationGraph, Model,
     algorithm::{CgCmarl, CgCmarlOptions, Start},

@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(profile, numbers(&case["profile"]));
             let mut rng = Streams::new(1).rng(Purpose::Bootstrap, 0);
             let iqm = |methods: &[TaskScores]| interquartile_mean_of_runs(&methods[0]);
-            let found = stratified_bootstrap(&[own.clone()], iqm, 4000, &mut rng);
+            let found = stratified_bootstrap(std::slice::from_ref(&own), iqm, 4000, &mut rng);
             let better =
                 |methods: &[TaskScores]| probability_of_improvement(&methods[0], &methods[1]);
             let improved = stratified_bootstrap(&[own, other], better, 4000, &mut rng);

@@ -53,6 +53,26 @@ fn words<'a>(folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&WORDS[..], &["--out", folder], more].concat()
 }
 
+/// Tables need no training where the rows are known, and one row is made again from its file.
+#[cfg(unix)]
+fn rows_are_known_elsewhere_and_made_again(place: &Place) {
+    let known = ["reproduce", "--known", "cut", "--out", "shown", "--quiet"];
+    place.succeed(&known);
+    assert!(place.read("shown/raw/baselines.md") == place.read("cut/raw/baselines.md"));
+    assert!(!place.path("shown/rows").exists() && !place.path("shown/runs").exists());
+    let file = format!("cut/{ROW}");
+    let again = place.succeed(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
+    assert!(again.text.contains("the same in every number as cut/"), "{again:?}");
+    let mut changed = row(place, &file);
+    changed["layouts"][0]["points"][0]["covered"] = json!("33333");
+    let other = place.path("other/iql_0.3_seed_2_n3.json");
+    fs::create_dir(place.path("other")).unwrap();
+    fs::write(&other, changed.to_string()).unwrap();
+    let file = other.display().to_string();
+    let answer = place.call(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
+    assert!(answer.code == Some(1) && answer.text.contains("NOT the same"), "{answer:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn interrupted_and_run_again_equals_uninterrupted() {
@@ -95,22 +115,7 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     let reason = "was trained with other settings (`iql.exploration.steps` is 1000, not 1333)";
     assert!(answer.remarks.contains(reason), "{answer:?}");
 
-    // The rows are known elsewhere, so that tables need no training; one is made again from its file.
-    let known = ["reproduce", "--known", "cut", "--out", "shown", "--quiet"];
-    place.succeed(&known);
-    assert!(place.read("shown/raw/baselines.md") == place.read("cut/raw/baselines.md"));
-    assert!(!place.path("shown/rows").exists() && !place.path("shown/runs").exists());
-    let file = format!("cut/{ROW}");
-    let again = place.succeed(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
-    assert!(again.text.contains("the same in every number as cut/"), "{again:?}");
-    let mut changed = row(&place, &file);
-    changed["layouts"][0]["points"][0]["covered"] = json!("33333");
-    let other = place.path("other/iql_0.3_seed_2_n3.json");
-    fs::create_dir(place.path("other")).unwrap();
-    fs::write(&other, changed.to_string()).unwrap();
-    let file = other.display().to_string();
-    let answer = place.call(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
-    assert!(answer.code == Some(1) && answer.text.contains("NOT the same"), "{answer:?}");
+    rows_are_known_elsewhere_and_made_again(&place);
 
     place.succeed(&["report", "cut", "--out", "comparison.html"]);
     let page = String::from_utf8(place.read("comparison.html")).unwrap();

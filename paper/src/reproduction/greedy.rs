@@ -96,10 +96,10 @@ impl GreedyCurve {
 /// The steps at which the next look is due: rare ones as time goes on.
 fn due_after(step: u64) -> u64 {
     let interval = match step {
-        ..100_000 => 5_000,
-        ..400_000 => 10_000,
-        ..1_000_000 => 25_000,
-        ..4_000_000 => 50_000,
+        0..100_000 => 5_000,
+        100_000..400_000 => 10_000,
+        400_000..1_000_000 => 25_000,
+        1_000_000..4_000_000 => 50_000,
         _ => 250_000,
     };
     (step / interval + 1) * interval

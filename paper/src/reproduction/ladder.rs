@@ -193,9 +193,9 @@ mod tests {
                 assert!(may_be_equal || !same(&below, &above), "rung {n} changes nothing");
                 above.scenario().unwrap().spec().unwrap();
             }
-            for n in 0..RUNGS.len() {
+            for (n, rung) in RUNGS.iter().enumerate() {
                 let without = config(Change::Without(n));
-                let is_known = n_agents > 3 || RUNGS[n].name != "curriculum";
+                let is_known = n_agents > 3 || rung.name != "curriculum";
                 assert!(!is_known || !same(&without, &ours), "without {n} is ours");
                 without.scenario().unwrap().spec().unwrap();
             }

@@ -246,8 +246,8 @@ impl Job {
     /// the ladder have none.
     pub fn command(&self, steps: u64) -> Option<String> {
         let words = self.overrides(Some(steps)).into_iter();
-        let words: String = words.map(|(key, value)| format!(" {key}={value}")).collect();
-        let command = format!("cgcmarl train --config {}{words}", self.row.file);
+        let words: Vec<String> = words.map(|(key, value)| format!("{key}={value}")).collect();
+        let command = format!("cgcmarl train --config {} {}", self.row.file, words.join(" "));
         self.row.change.is_none().then_some(command)
     }
 

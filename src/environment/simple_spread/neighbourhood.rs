@@ -95,7 +95,7 @@ impl Neighbourhood {
             match coverers.clone().count() {
                 0 => self.open.push(landmark),
                 n if n < kept => {
-                    self.covering.extend(coverers.map(|&(_, agent)| [agent, landmark]))
+                    self.covering.extend(coverers.map(|&(_, agent)| [agent, landmark]));
                 }
                 _ => {}
             }

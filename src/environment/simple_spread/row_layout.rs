@@ -27,7 +27,7 @@ impl RelativeRow {
         (0..self.n_landmarks)
             .for_each(|nth| self.landmark(&format!("landmark {nth}, nearest first"), &mut groups));
         (0..self.n_free).for_each(|nth| {
-            self.landmark(&format!("free landmark {nth}, nearest first"), &mut groups)
+            self.landmark(&format!("free landmark {nth}, nearest first"), &mut groups);
         });
         groups.extend(self.team.map(|_| ("radius and density of the team".into(), 2)));
         groups

@@ -72,11 +72,11 @@ fn a_curriculum_resumes_from_any_stage_without_changing_a_bit() {
     }
 }
 
-/// Teams that begin one by one, at 0, 240 and 480 of 1800 steps.
+/// Teams that begin one by one, at 0, 300 and 600 of 3600 steps.
 #[test]
 fn teams_that_learn_together_resume_and_use_threads_without_changing_a_bit() {
     let root = tempfile::tempdir().unwrap();
-    let settings = [("agents", "2,3,5"), ("total_steps", "1800"), ("learning_starts", "100")];
+    let settings = [("agents", "2,3,5"), ("total_steps", "3600"), ("learning_starts", "100")];
     let config = || config(&[&settings[..], &[("log_interval", "200")]].concat());
     let whole = root.path().join("whole");
     train(&whole, config(), 1);

@@ -41,7 +41,7 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
     }
     for &(key, is_environment) in all.iter().filter(|(key, of_task)| *of_task && *key != "agents") {
         let (with, without) = (played.scenario()?, reverted(key, true).scenario()?);
-        if differs_in_sight_alone(&with, &without, own.algorithm == "cg_cmarl").unwrap_or(false) {
+        if differs_in_rows_alone(&with, &without, own.algorithm == "cg_cmarl").unwrap_or(false) {
             let reason = "it changes what the trained network sees";
             return Err(refused(own, played, (key, is_environment), reason));
         }
@@ -103,7 +103,7 @@ fn put_back(table: &mut Table, own: &Table, path: &str) {
 
 /// Whether two environments go alike, step by step, while a network would see them differently. What
 /// changes the world itself is a condition to play under, and may well be seen.
-fn differs_in_sight_alone(one: &Scenario, other: &Scenario, of_regions: bool) -> Result<bool> {
+fn differs_in_rows_alone(one: &Scenario, other: &Scenario, of_regions: bool) -> Result<bool> {
     let (mut one, mut other) = (one.build()?, other.build()?);
     let [spec, second] = [&one, &other].map(|environment| environment.view().spec().clone());
     if spec.state_width != second.state_width || spec.agents != second.agents {

@@ -71,6 +71,7 @@ impl Model {
     /// What was trained, for a scenario of the same task (its team may differ where the
     /// observation allows); refuses a team that does not fit the memory.
     pub fn trained(&self, scenario: &Scenario) -> Result<Box<dyn TrainedModel>> {
+        limits::states_together(&self.config, &scenario.spec()?)?;
         trained_from(&self.config, scenario, &self.weights)
             .map_err(|error| self.explain(scenario, error))
     }

@@ -72,14 +72,14 @@ def test_a_copy_through_pickle_goes_on_exactly():
         (lambda: cgcmarl.make("simple_spred"), "simple_spread"),
         (lambda: cgcmarl.make(agent=3), "agents"),
         (lambda: cgcmarl.make(agents=-1), "agents"),
-        (lambda: cgcmarl.make(n=0), "at least one"),
+        (lambda: cgcmarl.make(n=0), "n: 0 is not a whole number from 1 up"),
         (lambda: cgcmarl.make("warehouse", n=10**9), "n: 1000000000 environments"),
         (lambda: cgcmarl.make().step([[0, 0, 25]]), "agent 2: action 25 is not one of the 25"),
         (lambda: cgcmarl.make().step([[0, -1, 0]]), "agent 1: action -1"),
         (lambda: cgcmarl.make(n=2).step([[0, 0, 0]]), "shape"),
         (lambda: cgcmarl.make().restore([1.0]), "snapshot"),
         (lambda: cgcmarl.make().restore([np.nan] * 19), "finite"),
-        (lambda: cgcmarl.make().reset(only=[4]), "environment 4 of 1"),
+        (lambda: cgcmarl.make().reset(only=[4]), "only: 4 is not a whole number from 0 to 0"),
     ],
 )
 def test_mistakes_are_named(call, told):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -27,7 +28,9 @@ SETTINGS = [
 ]  # fmt: skip
 FILES = ["model.safetensors", "metrics.jsonl", "curves.csv", "front.json", "front.csv", "README.md", "config.toml"]
 # Ray lets its workers run behind everybody else (niceness 15) unless told otherwise.
-QUIET = {**os.environ, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+# A token of its own: from Ray 2.61 on a cluster answers nobody without one.
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+QUIET = {**os.environ, **TOKEN, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 def free_port():
@@ -194,7 +197,7 @@ def test_a_reproduction_runs_on_the_cluster_and_a_mistake_is_told(cluster, tmp_p
     runner = on_ray("reproduce", *words, "--table", "baselines", "--out", tmp_path / "ours", "--address", address)
     _, remarks = runner.communicate(timeout=300)
     assert runner.returncode == 0 and "iql_0.3, 2 agents, seed 1: trained" in remarks, remarks
-    assert (tmp_path / "ours" / "baselines.md").is_file()
+    assert (tmp_path / "ours" / "raw" / "baselines.md").is_file()
     (tmp_path / "taken" / "seed=1").mkdir(parents=True)
     (tmp_path / "taken" / "seed=1" / "letter.txt").write_text("dear")
     runner = on_ray("grid", "--over", "seed=1", *SETTINGS, "--out", tmp_path / "taken", "--address", address)

@@ -14,6 +14,8 @@ pub(super) struct StateTables {
     pub(super) tables: FactorTables,
     sizes: Vec<usize>,
     masked: bool,
+    /// Whether it is known that nothing is forbidden.
+    allows_all: bool,
 }
 
 impl StateTables {
@@ -21,12 +23,13 @@ impl StateTables {
     pub(super) fn new(spec: &Spec) -> Self {
         let graph = CoordinationGraph::empty(spec.n_agents());
         let tables = FactorTables::zeros(&graph, spec.n_actions());
-        Self { graph, tables, sizes: Vec::new(), masked: false }
+        Self { graph, tables, sizes: Vec::new(), masked: false, allows_all: false }
     }
 
     /// Takes the graph of a state; what stood in the tables is no longer to be relied on.
     pub(super) fn follow(&mut self, view: &dyn View, state: &[f32]) {
         view.graph(state, &mut self.graph);
+        self.allows_all = false;
         let sizes = self.graph.regions().map(<[usize]>::len);
         if !sizes.clone().eq(self.sizes.iter().copied()) {
             self.tables.fit(&self.graph);
@@ -50,6 +53,7 @@ impl StateTables {
             (0..self.graph.n_agents()).for_each(|agent| self.tables.agent_mut(agent).fill(0.0));
         }
         self.masked = masks.forbids();
+        self.allows_all = !self.masked;
         if self.masked {
             self.forbid(masks, state);
         }
@@ -57,10 +61,13 @@ impl StateTables {
 
     /// Writes the joint action that a coordinator finds best.
     pub(super) fn solve(
-        &self,
+        &mut self,
         coordinator: &mut dyn Coordinator,
         action: &mut JointAction,
     ) -> Coordination {
+        if self.allows_all {
+            self.tables.allow_all();
+        }
         coordinator.coordinate(&self.graph, &self.tables, action)
     }
 }

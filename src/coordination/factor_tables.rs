@@ -14,6 +14,8 @@ pub struct FactorTables {
     agent_starts: Vec<usize>,
     regions: Vec<f32>,
     region_starts: Vec<usize>,
+    /// Whether it is known that nothing is forbidden.
+    allows_all: bool,
 }
 
 impl FactorTables {
@@ -32,6 +34,7 @@ impl FactorTables {
     /// Takes the shape of another graph over the same agents; keeps no payoff.
     pub fn fit(&mut self, graph: &CoordinationGraph) {
         assert_eq!(graph.n_agents(), self.n_actions.len(), "one action count per agent");
+        self.allows_all = false;
         self.agent_starts.clear();
         self.agent_starts.push(0);
         let mut total = 0;
@@ -64,6 +67,7 @@ impl FactorTables {
 
     /// Payoffs of one agent alone, to fill.
     pub fn agent_mut(&mut self, agent: usize) -> &mut [f32] {
+        self.allows_all = false;
         &mut self.agents[self.agent_starts[agent]..self.agent_starts[agent + 1]]
     }
 
@@ -74,6 +78,7 @@ impl FactorTables {
 
     /// Payoffs of one region, to fill.
     pub fn region_mut(&mut self, region: usize) -> &mut [f32] {
+        self.allows_all = false;
         &mut self.regions[self.region_starts[region]..self.region_starts[region + 1]]
     }
 
@@ -84,11 +89,21 @@ impl FactorTables {
 
     /// All region tables one after the other, in graph order.
     pub fn regions_mut(&mut self) -> &mut [f32] {
+        self.allows_all = false;
         &mut self.regions
     }
 
-    /// Whether any payoff is minus infinity; looks at all of them.
+    /// Takes the word of who wrote the payoffs, until the next is written, that none is minus
+    /// infinity: nobody has to look at all of them.
+    pub(crate) fn allow_all(&mut self) {
+        self.allows_all = true;
+    }
+
+    /// Whether any payoff is minus infinity; looks at all of them unless that is known.
     pub(crate) fn has_forbidden(&self) -> bool {
+        if self.allows_all {
+            return false;
+        }
         let lowest = |numbers| pulp::Arch::new().dispatch(Lowest { numbers });
         lowest(&self.agents).min(lowest(&self.regions)) == f32::NEG_INFINITY
     }
@@ -108,5 +123,28 @@ impl FactorTables {
             .map(|(region, members)| f64::from(self.region(region)[self.entry(members, action)]))
             .sum();
         alone + together
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payoff_that_is_written_ends_what_was_known() {
+        let graph = CoordinationGraph::path(2);
+        let mut tables = FactorTables::zeros(&graph, 3);
+        for write in [
+            |tables: &mut FactorTables| tables.agent_mut(1)[2] = f32::NEG_INFINITY,
+            |tables: &mut FactorTables| tables.region_mut(0)[5] = f32::NEG_INFINITY,
+            |tables: &mut FactorTables| tables.regions_mut()[8] = f32::NEG_INFINITY,
+        ] {
+            tables.fit(&graph);
+            assert!(!tables.has_forbidden());
+            tables.allow_all();
+            assert!(!tables.has_forbidden());
+            write(&mut tables);
+            assert!(tables.has_forbidden());
+        }
     }
 }

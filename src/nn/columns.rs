@@ -69,12 +69,13 @@ impl Columns {
 
     /// Tells, row by row, which of the first `n_features` is the largest; the lowest wins a tie.
     pub fn argmax(&self, n_features: usize, mut found: impl FnMut(usize)) {
-        let features = &self.data[..n_features * self.stride];
+        let numbers = &self.data[..n_features * self.stride];
+        let features = Features { numbers, stride: self.stride };
         for start in (0..self.n_rows).step_by(COMPARED * LANES) {
             let mut winners = [0u32; COMPARED * LANES];
             let n_winners = (self.n_rows - start).min(COMPARED * LANES);
             let padded = &mut winners[..n_winners.next_multiple_of(LANES)];
-            Arch::new().dispatch(Argmax { features, stride: self.stride, start, winners: padded });
+            Arch::new().dispatch(Argmax { features, start, winners: padded });
             winners[..n_winners].iter().for_each(|&f| found(f as usize));
         }
     }
@@ -108,10 +109,16 @@ const COMPARED: usize = 4;
 
 /// Which feature of each row is the largest, compiled for each instruction set.
 struct Argmax<'a> {
-    features: &'a [f32],
-    stride: usize,
+    features: Features<'a>,
     start: usize,
     winners: &'a mut [u32],
+}
+
+/// Numbers feature by feature.
+#[derive(Clone, Copy)]
+struct Features<'a> {
+    numbers: &'a [f32],
+    stride: usize,
 }
 
 impl WithSimd for Argmax<'_> {
@@ -119,26 +126,36 @@ impl WithSimd for Argmax<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (mut winners, start, step) =
-            (S::as_mut_simd_u32s(self.winners).0, self.start, S::F32_LANES);
-        let mut first = 0;
-        while !winners.is_empty() {
-            let (several, rest) = winners.split_at_mut(COMPARED.min(winners.len()));
-            let mut best = [simd.splat_f32s(f32::NEG_INFINITY); COMPARED];
-            several.fill(simd.splat_u32s(0));
-            for (f, feature) in self.features.chunks_exact(self.stride).enumerate() {
-                let number = simd.splat_u32s(f as u32);
-                let values = &feature[start + first * step..][..several.len() * step];
-                let values = S::as_simd_f32s(values).0.iter();
-                for ((winner, best), &value) in several.iter_mut().zip(&mut best).zip(values) {
-                    let better = simd.less_than_f32s(*best, value);
-                    *winner = simd.select_u32s(better, number, *winner);
-                    *best = simd.select_f32s(better, value, *best);
-                }
-            }
-            first += several.len();
-            winners = rest;
+        let winners = S::as_mut_simd_u32s(self.winners).0;
+        let (several, alone) = winners.as_chunks_mut::<COMPARED>();
+        let mut first = self.start;
+        for winners in several {
+            *winners = self.features.winners::<S, COMPARED>(simd, first);
+            first += COMPARED * S::F32_LANES;
         }
+        for winner in alone {
+            [*winner] = self.features.winners::<S, 1>(simd, first);
+            first += S::F32_LANES;
+        }
+    }
+}
+
+impl Features<'_> {
+    /// The largest of some vectors of rows, from the row `first` on.
+    #[inline(always)]
+    fn winners<S: Simd, const V: usize>(self, simd: S, first: usize) -> [S::u32s; V] {
+        let mut best = [simd.splat_f32s(f32::NEG_INFINITY); V];
+        let mut winners = [simd.splat_u32s(0); V];
+        for (f, feature) in self.numbers.chunks_exact(self.stride).enumerate() {
+            let number = simd.splat_u32s(f as u32);
+            let values = S::as_simd_f32s(&feature[first..][..V * S::F32_LANES]).0;
+            for v in 0..V {
+                let better = simd.less_than_f32s(best[v], values[v]);
+                winners[v] = simd.select_u32s(better, number, winners[v]);
+                best[v] = simd.select_f32s(better, values[v], best[v]);
+            }
+        }
+        winners
     }
 }
 

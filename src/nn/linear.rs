@@ -78,7 +78,7 @@ impl Linear {
 
 /// A sum in sixteen fixed lanes, so that every machine sums in the same order.
 #[inline(always)]
-fn lane_sum(values: &[f32]) -> f32 {
+pub(super) fn lane_sum(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 16];
     let whole = values.chunks_exact(16);
     let rest: f32 = whole.remainder().iter().sum();

@@ -5,7 +5,7 @@ use super::{Columns, Layout, Linear, vectorised};
 /// The shape of a multi-layer perceptron; its numbers live in a flat buffer elsewhere.
 #[derive(Clone, Debug)]
 pub struct Mlp {
-    layers: Vec<Linear>,
+    pub(super) layers: Vec<Linear>,
     rectify_last: bool,
 }
 
@@ -99,12 +99,12 @@ impl Mlp {
         }
     }
 
-    fn rectified(&self, layer: usize) -> bool {
+    pub(super) fn rectified(&self, layer: usize) -> bool {
         self.rectify_last || layer + 1 < self.layers.len()
     }
 }
 
-fn rectify_gradient(d_values: &mut [f32], values: &[f32]) {
+pub(super) fn rectify_gradient(d_values: &mut [f32], values: &[f32]) {
     vectorised(
         #[inline(always)]
         || {

@@ -23,6 +23,13 @@ impl Numbers {
         let start = data.as_ptr().align_offset(LINE).min(MOST_BEFORE);
         Self { data, start, len }
     }
+
+    /// Makes room for so many; what they are is undefined. Allocates only to grow.
+    pub fn fit(&mut self, len: usize) {
+        if self.len < len {
+            *self = Self::zeros(len.max(self.len * 3 / 2));
+        }
+    }
 }
 
 impl From<&[f32]> for Numbers {

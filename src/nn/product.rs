@@ -39,6 +39,17 @@ impl<'a> Matrix<'a> {
         self.n_columns
     }
 
+    /// Whether rows and columns were exchanged.
+    pub(super) fn is_transposed(&self) -> bool {
+        self.transposed
+    }
+
+    /// Some rows of a matrix that is not transposed.
+    pub(super) fn rows(self, rows: std::ops::Range<usize>) -> Self {
+        debug_assert!(!self.transposed && rows.end <= self.n_rows, "{rows:?} of {self:?}");
+        Self { data: &self.data[rows.start * self.stride..], n_rows: rows.len(), ..self }
+    }
+
     /// One row of a matrix that is not transposed.
     pub fn row(&self, row: usize) -> &'a [f32] {
         debug_assert!(!self.transposed, "rows of a transposed matrix do not lie together");
@@ -64,6 +75,8 @@ pub enum Start<'a> {
     Zero,
     /// One number for each row.
     Bias(&'a [f32]),
+    /// One number for each column.
+    Row(&'a [f32]),
     /// What the destination holds.
     Destination,
 }
@@ -160,6 +173,9 @@ impl Product<'_> {
             match self.start {
                 Start::Zero => {}
                 Start::Bias(bias) => *sums = [simd.splat_f32s(bias[row + m]); V],
+                Start::Row(numbers) => {
+                    sums.copy_from_slice(S::as_simd_f32s(&numbers[column..][..width]).0);
+                }
                 Start::Destination => {
                     let from = &self.destination[(row + m) * stride + column..][..width];
                     sums.copy_from_slice(S::as_simd_f32s(from).0);
@@ -212,6 +228,7 @@ impl Product<'_> {
             *sum = match self.start {
                 Start::Zero => simd.splat_f32s(0.0),
                 Start::Bias(bias) => simd.splat_f32s(bias[row + m]),
+                Start::Row(numbers) => simd.partial_load_f32s(&numbers[column..][..width]),
                 Start::Destination => simd.partial_load_f32s(from),
             };
         }
@@ -263,6 +280,7 @@ mod tests {
             let a: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.7).sin()).collect();
             let b: Vec<f32> = (0..k * stride).map(|i| (i as f32 * 0.3).cos()).collect();
             let bias: Vec<f32> = (0..m).map(|i| i as f32 - 1.5).collect();
+            let line: Vec<f32> = (0..n).map(|j| 0.5 - 0.01 * j as f32).collect();
             let right = Matrix::strided(&b, k, n, stride);
             for flipped in [false, true] {
                 let left = if flipped {
@@ -271,13 +289,16 @@ mod tests {
                     Matrix::new(&a, m, k)
                 };
                 let at = |i: usize, l: usize| if flipped { a[l * m + i] } else { a[i * k + l] };
-                for start in [Start::Zero, Start::Bias(&bias), Start::Destination] {
+                let starts =
+                    [Start::Zero, Start::Bias(&bias), Start::Row(&line), Start::Destination];
+                for start in starts {
                     let mut c = vec![0.25; m * stride];
                     product(&mut c, start, left, right, flipped);
                     for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
                         let first = match start {
                             Start::Zero => 0.0,
                             Start::Bias(bias) => bias[i],
+                            Start::Row(line) => line[j],
                             Start::Destination => 0.25,
                         };
                         let sum: f32 = (0..k).map(|l| at(i, l) * b[l * stride + j]).sum();

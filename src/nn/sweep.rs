@@ -58,6 +58,25 @@ impl Step {
             *p -= rate * m / (r * scale + self.epsilon);
         }
     }
+
+    /// [`Self::coast`] with who follows at the rate `follow`, in one loop: the divisions are made
+    /// while memory delivers.
+    #[inline(always)]
+    fn coast_followed(
+        self,
+        fade: Fade,
+        (mean, root): (&[f32], &[f32]),
+        parameters: &mut [f32],
+        (numbers, follow): (&mut [f32], f32),
+    ) {
+        let (rate, scale) = (self.rate * fade.mean, self.scale * fade.root);
+        let moments = mean.iter().zip(root);
+        for ((p, number), (m, r)) in parameters.iter_mut().zip(numbers).zip(moments) {
+            let moved = *p - rate * m / (r * scale + self.epsilon);
+            *number += follow * (moved - *number);
+            *p = moved;
+        }
+    }
 }
 
 /// Numbers that go after the parameters: θ̄ ← θ̄ + τ (θ − θ̄).
@@ -73,6 +92,14 @@ impl Follower<'_> {
     /// Nobody follows.
     pub fn nobody() -> Self {
         Self { numbers: &mut [], rate: 0.0 }
+    }
+
+    /// Goes after parameters that have moved, if anybody follows them.
+    #[inline(always)]
+    fn follow(&mut self, here: Range<usize>, moved: &[f32]) {
+        if !self.numbers.is_empty() {
+            follow(&mut self.numbers[here], moved, self.rate);
+        }
     }
 
     fn split(self, at: usize) -> (Self, Self) {
@@ -204,20 +231,23 @@ impl Sweep<'_> {
     #[inline(always)]
     fn coast(&mut self, step: Step, fade: Option<Fade>, range: Range<usize>) {
         let here = range.start - self.start..range.end - self.start;
-        if let Some(fade) = fade {
-            let moments = (&self.mean[here.clone()], &self.root[here.clone()]);
-            step.coast(fade, moments, &mut self.parameters[here.clone()]);
+        let Some(fade) = fade else { return self.follow(here) };
+        let moments = (&self.mean[here.clone()], &self.root[here.clone()]);
+        let moved = &mut self.parameters[here.clone()];
+        let [first, second] = &mut self.followers;
+        if first.numbers.is_empty() {
+            step.coast(fade, moments, moved);
+        } else {
+            let follower = (&mut first.numbers[here.clone()], first.rate);
+            step.coast_followed(fade, moments, moved, follower);
         }
-        self.follow(here);
+        second.follow(here, moved);
     }
 
     #[inline(always)]
     fn follow(&mut self, here: Range<usize>) {
         for follower in &mut self.followers {
-            if !follower.numbers.is_empty() {
-                let moved = &self.parameters[here.clone()];
-                follow(&mut follower.numbers[here.clone()], moved, follower.rate);
-            }
+            follower.follow(here.clone(), &self.parameters[here.clone()]);
         }
     }
 }

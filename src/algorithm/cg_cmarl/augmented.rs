@@ -7,7 +7,7 @@ use super::{
     network::{TwoHead, TwoHeadWorkspace},
     targets::augment,
 };
-use crate::nn::{Columns, Matrix, Start, product, vectorised};
+use crate::nn::{Columns, Matrix, Start, is_sparse, product, row_argmax, vectorised};
 use std::ops::Range;
 
 /// Rows that must share their multipliers, on average, for a matrix of their own to pay.
@@ -31,7 +31,9 @@ impl TwoHead {
         multipliers: &[f32],
         workspace: &'w mut TwoHeadWorkspace,
     ) -> &'w mut [f32] {
-        self.augmented(parameters, rows, n_rows, multipliers, workspace);
+        if self.augmented(parameters, rows, n_rows, multipliers, workspace) {
+            return &mut workspace.rows[..n_rows * self.head.n_terms()];
+        }
         workspace.terms.truncate(self.head.n_terms());
         workspace.terms.write_rows(&mut workspace.rows)
     }
@@ -49,11 +51,16 @@ impl TwoHead {
         workspace: &mut TwoHeadWorkspace,
     ) {
         assert!(self.head.is_free(), "the terms of a tied head are no table");
-        self.augmented(parameters, rows, n_rows, multipliers, workspace);
-        workspace.terms.argmax(self.head.n_terms(), found);
+        let n_terms = self.head.n_terms();
+        if self.augmented(parameters, rows, n_rows, multipliers, workspace) {
+            row_argmax(&workspace.rows[..n_rows * n_terms], n_terms, found);
+        } else {
+            workspace.terms.argmax(n_terms, found);
+        }
     }
 
-    /// Leaves the terms of Q_aug in the workspace; behind them there may be others.
+    /// Leaves the terms of Q_aug in the workspace: in its rows, or in its columns, with others behind
+    /// them; returns whether in its rows.
     fn augmented(
         &self,
         parameters: &[f32],
@@ -61,9 +68,31 @@ impl TwoHead {
         n_rows: usize,
         multipliers: &[f32],
         workspace: &mut TwoHeadWorkspace,
-    ) {
-        let TwoHeadWorkspace { trunk, terms, column, folded, .. } = workspace;
+    ) -> bool {
+        if workspace.skips_zeros(n_rows) {
+            let trunk = &mut workspace.trunk_rows;
+            let features = self.trunk.forward_rows(parameters, rows, n_rows, trunk);
+            workspace.dense = !is_sparse(std::iter::once(features));
+            self.augmented_rows(parameters, n_rows, multipliers, workspace);
+            return true;
+        }
+        let TwoHeadWorkspace { trunk, terms, folded, column, dense, .. } = workspace;
         let features = self.trunk.forward(parameters, rows, n_rows, trunk);
+        let n_features = self.trunk.n_outputs();
+        *dense = !is_sparse((0..n_features).map(|feature| features.feature(feature)));
+        self.augmented_columns(parameters, features, multipliers, (terms, folded, column));
+        false
+    }
+
+    /// The terms of Q_aug given the trunk's features; behind them there may be others.
+    fn augmented_columns(
+        &self,
+        parameters: &[f32],
+        features: &Columns,
+        multipliers: &[f32],
+        (terms, folded, column): (&mut Columns, &mut FoldedHeads, &mut Vec<f32>),
+    ) {
+        let n_rows = features.n_rows();
         // One augmented value has the multipliers among its inputs and nothing to add.
         if self.n_heads == 1 || multipliers.iter().all(|multiplier| *multiplier == 0.0) {
             return self.heads.forward(parameters, features, self.head.n_terms(), false, terms);
@@ -84,6 +113,46 @@ impl TwoHead {
         } else {
             self.heads.forward(parameters, features, self.heads.n_outputs, false, terms);
             self.add_costs(multipliers, column, terms);
+        }
+    }
+
+    /// The same row by row, for the features left by the last [`crate::nn::Mlp::forward_rows`].
+    fn augmented_rows(
+        &self,
+        parameters: &[f32],
+        n_rows: usize,
+        multipliers: &[f32],
+        workspace: &mut TwoHeadWorkspace,
+    ) {
+        let TwoHeadWorkspace { trunk_rows, last_layer, outputs, rows: terms, folded, .. } =
+            workspace;
+        let (n_terms, n_costs, width) =
+            (self.head.n_terms(), self.n_heads - 1, self.heads.n_inputs);
+        let features = self.trunk.output_rows(n_rows, trunk_rows).0;
+        if terms.len() < n_rows * n_terms {
+            terms.resize(n_rows * n_terms, 0.0);
+        }
+        let terms = &mut terms[..n_rows * n_terms];
+        let (weight, bias) = self.heads.parts(parameters);
+        let all = Matrix::new(features, n_rows, width);
+        // One augmented value has the multipliers among its inputs and nothing to add.
+        if n_costs == 0 || multipliers.iter().all(|multiplier| *multiplier == 0.0) {
+            let primary = (&weight[..n_terms * width], &bias[..n_terms]);
+            return last_layer.forward(primary, all, false, terms);
+        }
+        assert_eq!(multipliers.len(), n_rows * n_costs, "one multiplier per row and constraint");
+        let n_runs = runs(multipliers, n_costs).count();
+        if n_runs == 1 || n_rows >= ROWS_PER_FOLD * n_runs {
+            for run in runs(multipliers, n_costs) {
+                folded.fold((weight, bias), &multipliers[run.start * n_costs..][..n_costs]);
+                let features = Matrix::new(&features[run.start * width..], run.len(), width);
+                let terms = &mut terms[run.start * n_terms..run.end * n_terms];
+                last_layer.forward((&folded.weight, &folded.bias), features, false, terms);
+            }
+        } else {
+            outputs.resize(n_rows * self.heads.n_outputs, 0.0);
+            last_layer.forward((weight, bias), all, false, outputs);
+            add_costs(outputs, multipliers, n_terms, terms);
         }
     }
 
@@ -129,6 +198,25 @@ impl FoldedHeads {
         let terms = &mut terms.data_mut()[rows.start..];
         product(terms, Start::Bias(&self.bias), weight, features, false);
     }
+}
+
+/// Writes, row by row, the terms of the primary head plus those of each other times its multiplier.
+fn add_costs(outputs: &[f32], multipliers: &[f32], n_terms: usize, terms: &mut [f32]) {
+    let n_rows = terms.len() / n_terms;
+    let (n_outputs, n_costs) = (outputs.len() / n_rows, multipliers.len() / n_rows);
+    vectorised(
+        #[inline(always)]
+        || {
+            let rows = outputs.chunks_exact(n_outputs).zip(multipliers.chunks_exact(n_costs));
+            for (terms, (outputs, multipliers)) in terms.chunks_exact_mut(n_terms).zip(rows) {
+                let (primary, costs) = outputs.split_at(n_terms);
+                terms.copy_from_slice(primary);
+                for (cost, multiplier) in costs.chunks_exact(n_terms).zip(multipliers) {
+                    augment(terms, cost, std::iter::repeat(multiplier));
+                }
+            }
+        },
+    );
 }
 
 /// The first part of `parts`, of as many numbers as the others, plus each other times its multiplier.

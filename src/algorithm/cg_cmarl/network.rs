@@ -12,8 +12,8 @@ use crate::{
     environment::{Spec, View},
     error::{Error, Result},
     nn::{
-        Columns, Gradient, Layout, Linear, Mlp, MlpWorkspace, Selection, selected_backward,
-        selected_values,
+        Columns, Gradient, Layout, Linear, Mlp, MlpWorkspace, RowWorkspace, Selection, SparseLayer,
+        are_many, selected_backward, selected_values,
     },
 };
 
@@ -34,6 +34,12 @@ pub struct TwoHead {
 #[derive(Clone, Debug, Default)]
 pub struct TwoHeadWorkspace {
     pub(super) trunk: MlpWorkspace,
+    pub(super) trunk_rows: RowWorkspace,
+    pub(super) last_layer: SparseLayer,
+    pub(super) outputs: Vec<f32>,
+    /// Whether few of the last features were zero: then it does not pay to skip those that are.
+    pub(super) dense: bool,
+    valued_by_rows: bool,
     pub(super) terms: Columns,
     pub(super) rows: Vec<f32>,
     pub(super) column: Vec<f32>,
@@ -44,6 +50,12 @@ pub struct TwoHeadWorkspace {
 }
 
 impl TwoHeadWorkspace {
+    /// Whether so many rows are worked on one by one, without what is zero in them: that gives the same
+    /// bits, sooner or later.
+    pub(super) fn skips_zeros(&self, n_rows: usize) -> bool {
+        are_many(n_rows) && !self.dense
+    }
+
     /// What [`TwoHead::terms`] returned last.
     pub(super) fn last_terms(&self) -> &[f32] {
         &self.rows
@@ -160,8 +172,13 @@ impl TwoHead {
         workspace: &mut TwoHeadWorkspace,
     ) {
         self.select(actions, n_rows, &mut workspace.selected);
-        let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
-        let features = features.write_rows(&mut workspace.features);
+        workspace.valued_by_rows = workspace.skips_zeros(n_rows);
+        let features = if workspace.valued_by_rows {
+            self.trunk.forward_rows(parameters, rows, n_rows, &mut workspace.trunk_rows)
+        } else {
+            let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
+            features.write_rows(&mut workspace.features)
+        };
         let selection = self.selection(&workspace.selected);
         selected_values(self.heads.parts(parameters), features, selection, values);
     }
@@ -177,17 +194,34 @@ impl TwoHead {
         workspace: &mut TwoHeadWorkspace,
     ) {
         let width = self.heads.n_inputs;
-        let TwoHeadWorkspace { trunk, selected, features, d_features, .. } = workspace;
+        let TwoHeadWorkspace {
+            trunk,
+            trunk_rows,
+            selected,
+            features,
+            d_features,
+            valued_by_rows,
+            ..
+        } = workspace;
         let outputs = selected.iter().filter(|output| **output != Selection::NONE);
         outputs.for_each(|&output| gradient.touch(output));
+        let select = |gradient: &mut Gradient, features: &[f32], d_features: &mut [f32]| {
+            selected_backward(
+                self.heads.parts(parameters).0,
+                self.heads.parts_mut(gradient.values_mut()),
+                (features, d_features),
+                self.selection(selected),
+                d_values,
+            );
+        };
+        if *valued_by_rows {
+            let (features, d_features) = self.trunk.output_rows(n_rows, trunk_rows);
+            select(gradient, features, d_features);
+            let gradient = gradient.values_mut();
+            return self.trunk.backward_rows(parameters, gradient, rows, n_rows, trunk_rows);
+        }
         d_features.resize(n_rows * width, 0.0);
-        selected_backward(
-            self.heads.parts(parameters).0,
-            self.heads.parts_mut(gradient.values_mut()),
-            (features, d_features),
-            self.selection(selected),
-            d_values,
-        );
+        select(gradient, features, d_features);
         self.trunk.d_output(trunk).read_rows(d_features, width, n_rows);
         self.trunk.backward(parameters, gradient.values_mut(), rows, trunk, None);
     }

@@ -266,7 +266,7 @@ impl Controller for QLearner {
         team.steps += 1;
         let rewards = self.penalties.rewards(transition.outcome);
         team.reward_scale.follow(rewards);
-        JointBatch::remember(&mut team.replay, transition, rewards);
+        JointBatch::remember(&mut team.replay, transition, rewards, self.learning.time_limit_ends);
     }
 
     fn update(&mut self, view: &dyn View) {

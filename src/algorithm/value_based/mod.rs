@@ -2,6 +2,7 @@
 //! target network, Adam and the evaluated average. What is learned is the algorithm's own.
 
 mod agent_network;
+pub mod casec;
 #[cfg(test)]
 mod checks;
 pub mod dcg;
@@ -11,6 +12,7 @@ mod joint_batch;
 mod model;
 mod options;
 mod pair_network;
+mod pair_value;
 pub mod qmix;
 #[cfg(test)]
 mod reference;

@@ -153,7 +153,7 @@ fn turned_decisions(words: &str) -> (usize, usize) {
 /// observation do not.
 #[test]
 fn a_turned_world_gives_the_turned_decision_of_agents_in_their_frames() {
-    for algorithm in ["iql", "vdn", "qmix", "dcg", "mappo", "mappo_lag"] {
+    for algorithm in ["iql", "vdn", "qmix", "dcg", "casec", "mappo", "mappo_lag"] {
         for task in ["agents=3 frame=octant", "agents=4 frame=cone physics=mpe2 landmarks=2"] {
             let words = format!("algorithm={algorithm} {task} agent_row=shared");
             let (equal, all) = turned_decisions(&words);

@@ -2,7 +2,7 @@
 
 use super::{
     Algorithm, Learner, Need, Start, TrainedModel, cg_cmarl, on_policy,
-    value_based::{dcg, iql, qmix, vdn},
+    value_based::{casec, dcg, iql, qmix, vdn},
 };
 use crate::{
     checkpoint::Checkpoint,
@@ -12,12 +12,13 @@ use crate::{
 use toml::Table;
 
 /// To add an algorithm: its folder or file, and its line here.
-static ALGORITHMS: [&dyn AnyAlgorithm; 9] = [
+static ALGORITHMS: [&dyn AnyAlgorithm; 10] = [
     &cg_cmarl::CgCmarlAlgorithm,
     &iql::IqlAlgorithm,
     &vdn::VdnAlgorithm,
     &qmix::QmixAlgorithm,
     &dcg::DcgAlgorithm,
+    &casec::CasecAlgorithm,
     &on_policy::MappoAlgorithm,
     &on_policy::MappoLagAlgorithm,
     &on_policy::MappoLambdaAlgorithm,

@@ -12,6 +12,8 @@ use crate::{
 pub(super) struct StateTables {
     pub(super) graph: CoordinationGraph,
     pub(super) tables: FactorTables,
+    /// The graph that [`Self::keep`] chose from.
+    whole: CoordinationGraph,
     sizes: Vec<usize>,
     masked: bool,
     /// Whether it is known that nothing is forbidden.
@@ -23,12 +25,30 @@ impl StateTables {
     pub(super) fn new(spec: &Spec) -> Self {
         let graph = CoordinationGraph::empty(spec.n_agents());
         let tables = FactorTables::zeros(&graph, spec.n_actions());
-        Self { graph, tables, sizes: Vec::new(), masked: false, allows_all: false }
+        let whole = CoordinationGraph::default();
+        Self { graph, tables, whole, sizes: Vec::new(), masked: false, allows_all: false }
     }
 
     /// Takes the graph of a state; what stood in the tables is no longer to be relied on.
     pub(super) fn follow(&mut self, view: &dyn View, state: &[f32]) {
         view.graph(state, &mut self.graph);
+        self.fit();
+    }
+
+    /// [`Self::follow`], and itself.
+    pub(super) fn followed(&mut self, view: &dyn View, state: &[f32]) -> &mut Self {
+        self.follow(view, state);
+        self
+    }
+
+    /// Keeps some of the regions only, in their order; tables as after [`Self::follow`].
+    pub(super) fn keep(&mut self, regions: impl Iterator<Item = usize>) {
+        std::mem::swap(&mut self.graph, &mut self.whole);
+        self.graph.keep(&self.whole, regions);
+        self.fit();
+    }
+
+    fn fit(&mut self) {
         self.allows_all = false;
         let sizes = self.graph.regions().map(<[usize]>::len);
         if !sizes.clone().eq(self.sizes.iter().copied()) {

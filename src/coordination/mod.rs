@@ -24,6 +24,7 @@ pub use factor_tables::FactorTables;
 pub use file_formats::{Problem, write_log_uai};
 pub use message_passing::{MaxSum, MaxSumOptions, agent_to_region, region_to_agent};
 pub use solver::{Solver, SolverOptions};
+pub(crate) use sparse::PairRanking;
 pub use sparse::{OtherPairs, PairScore};
 
 use crate::graph::{CoordinationGraph, JointAction};

@@ -82,7 +82,8 @@ impl SolverOptions {
         Box::new(Sparse::new(SparseOptions { kept_pairs, kept_by, other_pairs }, coordinator))
     }
 
-    fn build_dense(&self) -> Box<dyn Coordinator> {
+    /// The coordinator of the pairs it is given, whatever share is to be kept.
+    pub(crate) fn build_dense(&self) -> Box<dyn Coordinator> {
         let Self { solver, msg_iterations, damping, tolerance, .. } = *self;
         match solver {
             Solver::MaxSum => Box::new(MaxSum::new(MaxSumOptions {

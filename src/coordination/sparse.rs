@@ -49,8 +49,15 @@ pub(super) struct Sparse {
     coordinator: Box<dyn Coordinator>,
     graph: CoordinationGraph,
     tables: FactorTables,
-    /// What each region is worth, the first first.
+    ranking: PairRanking,
+}
+
+/// Which regions of a decision are worth coordinating.
+#[derive(Default)]
+pub(crate) struct PairRanking {
+    /// What each region is worth, the kept ones first.
     ranked: Vec<(f64, usize)>,
+    n_kept: usize,
     marginals: Marginals,
 }
 
@@ -69,38 +76,13 @@ impl Sparse {
             coordinator,
             graph: CoordinationGraph::default(),
             tables: FactorTables::default(),
-            ranked: Vec::new(),
-            marginals: Marginals::default(),
+            ranking: PairRanking::default(),
         }
-    }
-
-    /// Ranks the regions and puts those first, in the order of the graph, that are kept; returns how
-    /// many. Regions that are no pairs, and payoffs that forbid something, are always kept.
-    fn rank(&mut self, graph: &CoordinationGraph, tables: &FactorTables) -> usize {
-        self.ranked.clear();
-        for (region, members) in graph.regions().enumerate() {
-            let table = tables.region(region);
-            let is_open = members.len() == 2 && table.iter().all(|payoff| payoff.is_finite());
-            let score = if is_open {
-                self.marginals.read(table, tables.n_actions()[members[1]]);
-                self.marginals.score(table, self.options.kept_by)
-            } else {
-                f64::INFINITY
-            };
-            self.ranked.push((score, region));
-        }
-        let share = (self.options.kept_pairs * self.ranked.len() as f64).ceil() as usize;
-        let fixed = self.ranked.iter().filter(|entry| entry.0 == f64::INFINITY).count();
-        let n_kept = share.max(fixed).min(self.ranked.len());
-        self.ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        self.ranked[..n_kept].sort_unstable_by_key(|entry| entry.1);
-        n_kept
     }
 
     /// Takes over the payoffs of the kept regions, and what the others say of each agent alone.
-    fn fill(&mut self, graph: &CoordinationGraph, tables: &FactorTables, n_kept: usize) {
-        let (kept, others) = self.ranked.split_at(n_kept);
-        self.graph.keep(graph, kept.iter().map(|entry| entry.1));
+    fn fill(&mut self, graph: &CoordinationGraph, tables: &FactorTables) {
+        self.graph.keep(graph, self.ranking.kept());
         if self.tables.n_actions() == tables.n_actions() {
             self.tables.fit(&self.graph);
         } else {
@@ -109,21 +91,56 @@ impl Sparse {
         for agent in 0..graph.n_agents() {
             self.tables.agent_mut(agent).copy_from_slice(tables.agent(agent));
         }
-        for (place, &(_, region)) in kept.iter().enumerate() {
+        for (place, region) in self.ranking.kept().enumerate() {
             self.tables.region_mut(place).copy_from_slice(tables.region(region));
         }
         if self.options.other_pairs == OtherPairs::Dropped {
             return;
         }
-        for &(_, region) in others {
+        let PairRanking { ranked, n_kept, marginals } = &mut self.ranking;
+        for &(_, region) in &ranked[*n_kept..] {
             let members = graph.region(region);
-            self.marginals.read(tables.region(region), tables.n_actions()[members[1]]);
-            let Marginals { rows, columns, mean } = &self.marginals;
+            marginals.read(tables.region(region), tables.n_actions()[members[1]]);
+            let Marginals { rows, columns, mean } = &*marginals;
             for (agent, part) in members.iter().zip([rows, columns]) {
                 let alone = self.tables.agent_mut(*agent).iter_mut().zip(part);
                 alone.for_each(|(payoff, part)| *payoff += (part - 0.5 * mean) as f32);
             }
         }
+    }
+}
+
+impl PairRanking {
+    /// Chooses the share of the regions to keep. Regions that are no pairs, and payoffs that forbid
+    /// something, are always kept.
+    pub(crate) fn rank(
+        &mut self,
+        graph: &CoordinationGraph,
+        tables: &FactorTables,
+        (kept_pairs, kept_by): (f64, PairScore),
+    ) {
+        self.ranked.clear();
+        for (region, members) in graph.regions().enumerate() {
+            let table = tables.region(region);
+            let is_open = members.len() == 2 && table.iter().all(|payoff| payoff.is_finite());
+            let score = if is_open {
+                self.marginals.read(table, tables.n_actions()[members[1]]);
+                self.marginals.score(table, kept_by)
+            } else {
+                f64::INFINITY
+            };
+            self.ranked.push((score, region));
+        }
+        let share = (kept_pairs * self.ranked.len() as f64).ceil() as usize;
+        let fixed = self.ranked.iter().filter(|entry| entry.0 == f64::INFINITY).count();
+        self.n_kept = share.max(fixed).min(self.ranked.len());
+        self.ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.ranked[..self.n_kept].sort_unstable_by_key(|entry| entry.1);
+    }
+
+    /// The regions that are kept, in the order of the graph.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ranked[..self.n_kept].iter().map(|entry| entry.1)
     }
 }
 
@@ -182,11 +199,12 @@ impl Coordinator for Sparse {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination {
-        let n_kept = self.rank(graph, tables);
-        if n_kept == graph.n_regions() {
+        let SparseOptions { kept_pairs, kept_by, .. } = self.options;
+        self.ranking.rank(graph, tables, (kept_pairs, kept_by));
+        if self.ranking.n_kept == graph.n_regions() {
             return self.coordinator.coordinate(graph, tables, action);
         }
-        self.fill(graph, tables, n_kept);
+        self.fill(graph, tables);
         let answer = self.coordinator.coordinate(&self.graph, &self.tables, action);
         // What is proven of fewer pairs is not proven of all.
         let value = tables.value(graph, action);

@@ -9,7 +9,7 @@ use super::{
     PpoOptions,
     agent_step::{AgentRound, Region},
     critic::Critic,
-    ppo::{diverged, normalise, shuffle},
+    ppo::{diverged, each_minibatch, normalise, shuffle},
     rollout::Rollout,
     softmax_policy::SoftmaxPolicy,
     trust_region::Case,
@@ -215,16 +215,11 @@ impl Macpo {
         let Self { options, critic, cost_critic, rollout, places, rows, told, .. } = self;
         let ppo = &options.ppo;
         let lr_share = ppo.lr_share(self.steps, self.total_steps);
-        let size = places.len().div_ceil(ppo.minibatches);
-        let n = (ppo.epochs * places.len().div_ceil(size)) as f32;
-        for _ in 0..ppo.epochs {
-            shuffle(places, rng);
-            for batch in places.chunks(size) {
-                rollout.gather_critic_rows(batch, rows);
-                told.value += critic.improve(ppo, lr_share, rows, batch) / n;
-                told.cost_value += cost_critic.improve(ppo, lr_share, rows, batch) / n;
-            }
-        }
+        each_minibatch(ppo, places, rng, |batch, n| {
+            rollout.gather_critic_rows(batch, rows);
+            told.value += critic.improve(ppo, lr_share, rows, batch) / n;
+            told.cost_value += cost_critic.improve(ppo, lr_share, rows, batch) / n;
+        });
     }
 }
 

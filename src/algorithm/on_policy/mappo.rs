@@ -14,7 +14,7 @@ use super::{
     PpoOptions, Pricing,
     critic::Critic,
     lagrangian::limits,
-    ppo::{diverged, normalise, shuffle},
+    ppo::{diverged, each_minibatch, normalise},
     rollout::Rollout,
     softmax_policy::SoftmaxPolicy,
 };
@@ -140,25 +140,20 @@ impl Mappo {
         let (rollout, advantages) = (&self.rollouts[self.team], &self.advantages);
         let lr_share = ppo.lr_share(self.steps, self.total_steps);
         let mut rng = self.streams.rng(Purpose::Replay, self.updates);
-        let size = places.len().div_ceil(ppo.minibatches);
-        let n = (ppo.epochs * places.len().div_ceil(size)) as f32;
         let Losses { policy: policy_loss, value, entropy, cost_values, .. } = &mut self.losses;
         (*policy_loss, *value, *entropy) = (0.0, 0.0, 0.0);
         cost_values.fill(0.0);
-        for _ in 0..ppo.epochs {
-            shuffle(places, &mut rng);
-            for batch in places.chunks(size) {
-                rollout.gather_agent_rows(batch, rows);
-                let loss = policy.improve(ppo, lr_share, rollout, advantages, rows, batch);
-                *policy_loss += loss[0] / n;
-                *entropy += loss[1] / n;
-                rollout.gather_critic_rows(batch, rows);
+        each_minibatch(ppo, places, &mut rng, |batch, n| {
+            rollout.gather_agent_rows(batch, rows);
+            let loss = policy.improve(ppo, lr_share, rollout, advantages, rows, batch);
+            *policy_loss += loss[0] / n;
+            *entropy += loss[1] / n;
+            rollout.gather_critic_rows(batch, rows);
+            *value += critic.improve(ppo, lr_share, rows, batch) / n;
+            for (critic, value) in cost_critics.iter_mut().zip(cost_values.iter_mut()) {
                 *value += critic.improve(ppo, lr_share, rows, batch) / n;
-                for (critic, value) in cost_critics.iter_mut().zip(cost_values.iter_mut()) {
-                    *value += critic.improve(ppo, lr_share, rows, batch) / n;
-                }
             }
-        }
+        });
         self.updates += 1;
         self.failure = diverged(self.steps, &self.report());
     }

@@ -1,5 +1,6 @@
 //! The formulas of proximal policy optimisation: advantages, and the policy's loss with its gradient.
 
+use super::PpoOptions;
 use crate::{error::Error, rng::Rng};
 
 /// Generalised advantages of one trajectory: δ = r + γV′ − V, A = δ + γλA′.
@@ -44,6 +45,22 @@ pub(super) fn moments<I: ExactSizeIterator<Item = f64>>(values: impl Fn() -> I) 
 pub(super) fn shuffle(places: &mut [usize], rng: &mut Rng) {
     for last in (1..places.len()).rev() {
         places.swap(last, rng.below(last + 1));
+    }
+}
+
+/// Goes over the places of a round in mini-batches, in a new order in every epoch; each is told with
+/// how many there are in all epochs.
+pub(super) fn each_minibatch(
+    options: &PpoOptions,
+    places: &mut [usize],
+    rng: &mut Rng,
+    mut learn: impl FnMut(&[usize], f32),
+) {
+    let size = places.len().div_ceil(options.minibatches);
+    let n = (options.epochs * places.len().div_ceil(size)) as f32;
+    for _ in 0..options.epochs {
+        shuffle(places, rng);
+        places.chunks(size).for_each(|batch| learn(batch, n));
     }
 }
 

@@ -36,15 +36,20 @@ impl JointBatch {
         replay
     }
 
-    /// Puts one step into such a memory, with what each agent is paid.
-    pub fn remember(replay: &mut Replay, transition: Transition<'_>, rewards: &[f32]) {
+    /// Puts one step into such a memory, with what each agent is paid; the time limit is an end like any
+    /// other where it `ends`.
+    pub fn remember(replay: &mut Replay, transition: Transition<'_>, rewards: &[f32], ends: bool) {
         let Transition { state, action, outcome, next_state, .. } = transition;
         replay.push(Row {
             state,
             next_state,
             actions: action,
             outcome: rewards,
-            terminal: outcome.ending == Ending::Terminal,
+            terminal: match outcome.ending {
+                Ending::Running => false,
+                Ending::Truncated => ends,
+                Ending::Terminal => true,
+            },
         });
     }
 
@@ -92,6 +97,43 @@ impl JointBatch {
             actions.extend(transformed);
             rewards.extend_from_slice(row.outcome);
             discounts.push(if row.terminal { 0.0 } else { gamma });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::value_based::checks::small_spread,
+        environment::{Environment, Outcome},
+        rng::{Purpose, Streams},
+    };
+
+    /// The discount of a step that ends so.
+    fn discount(ending: Ending, time_limit_ends: bool) -> f32 {
+        let spread = small_spread();
+        let view = spread.view();
+        let mut replay = JointBatch::memory(view.spec(), 1);
+        let state = vec![0.0; view.spec().state_width];
+        let outcome = Outcome { ending, ..Outcome::default() };
+        let (action, next_state) = (&[0; 3], &state[..]);
+        let step = Transition { slot: 0, state: &state, action, outcome: &outcome, next_state };
+        JointBatch::remember(&mut replay, step, &[0.0; 3], time_limit_ends);
+        let mut batch = JointBatch::default();
+        let mut rng = Streams::new(1).rng(Purpose::Replay, 0);
+        batch.draw(&replay, view, &mut rng, (1, 1, 0.9));
+        batch.discounts[0]
+    }
+
+    #[test]
+    fn the_time_limit_ends_nothing_unless_it_is_told_to() {
+        for (ending, goes_on, ends) in [
+            (Ending::Running, 0.9, 0.9),
+            (Ending::Truncated, 0.9, 0.0),
+            (Ending::Terminal, 0.0, 0.0),
+        ] {
+            assert_eq!([false, true].map(|ends| discount(ending, ends)), [goes_on, ends]);
         }
     }
 }

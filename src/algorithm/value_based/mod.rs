@@ -2,6 +2,7 @@
 //! target network, Adam and the evaluated average. What is learned is the algorithm's own.
 
 mod agent_network;
+pub mod casec;
 #[cfg(test)]
 mod checks;
 pub mod dcg;
@@ -11,6 +12,7 @@ mod joint_batch;
 mod model;
 mod options;
 mod pair_network;
+mod pair_value;
 pub mod qmix;
 #[cfg(test)]
 mod reference;
@@ -266,7 +268,7 @@ impl Controller for QLearner {
         team.steps += 1;
         let rewards = self.penalties.rewards(transition.outcome);
         team.reward_scale.follow(rewards);
-        JointBatch::remember(&mut team.replay, transition, rewards);
+        JointBatch::remember(&mut team.replay, transition, rewards, self.learning.time_limit_ends);
     }
 
     fn update(&mut self, view: &dyn View) {

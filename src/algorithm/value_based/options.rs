@@ -31,6 +31,8 @@ pub struct QLearningOptions {
     pub polyak_tau: f32,
     /// Updates between target updates.
     pub target_interval: u64,
+    /// Whether nothing counts beyond the time limit, as in EPyMARL, rather than that values go on.
+    pub time_limit_ends: bool,
     /// Whether rewards are brought to standard deviation 1, and to mean 0 where no episode truly ends.
     pub standardise_rewards: bool,
     /// Longer gradients are clipped to this length.
@@ -57,6 +59,7 @@ impl Default for QLearningOptions {
             steps_per_update: 4.0,
             polyak_tau: 0.01,
             target_interval: 1,
+            time_limit_ends: false,
             standardise_rewards: true,
             max_grad_norm: 10.0,
             symmetries: true,

@@ -1,4 +1,4 @@
-//! The payoffs of ordered pairs in DCG, from max(F h_i + S h_j + b, 0): what an agent adds as a first
+//! The payoffs of ordered pairs in DCG and CASEC, from max(F h_i + S h_j + b, 0): what an agent adds as a first
 //! and as a second member is computed once, however many pairs it belongs to.
 
 use super::row_network::RowNetwork;
@@ -22,6 +22,11 @@ pub(super) struct PairNetwork {
     /// All outputs, or those of the actions taken.
     terms: Vec<f32>,
     d_terms: Vec<f32>,
+    /// The gradient of all outputs that [`Self::sparseness`] asks for, until it is taken down.
+    d_all: Vec<f32>,
+    /// One table of payoffs, and its gradient.
+    table: Vec<f32>,
+    d_table: Vec<f32>,
     selected: Vec<usize>,
 }
 
@@ -35,7 +40,7 @@ impl PairNetwork {
         let members = Mlp::new(layout, "payoff", &[n_features, 2 * n_hidden], false);
         let n_terms = if rank == 0 { n_actions * n_actions } else { 2 * rank * n_actions };
         let last = Linear::new(layout, "payoff.1", n_hidden, n_terms);
-        let [hidden, d_hidden, terms, d_terms] = [const { Vec::new() }; 4];
+        let [hidden, d_hidden, terms, d_terms, d_all, table, d_table] = [const { Vec::new() }; 7];
         Self {
             members: RowNetwork::new(members),
             last,
@@ -48,6 +53,9 @@ impl PairNetwork {
             outputs: Columns::default(),
             terms,
             d_terms,
+            d_all,
+            table,
+            d_table,
             selected: Vec::new(),
         }
     }
@@ -165,9 +173,66 @@ impl PairNetwork {
         let hidden = (&self.hidden[..], &mut d_hidden[..]);
         selected_backward(weight, d_last, hidden, self.selection(), &self.d_terms);
         self.d_hidden = d_hidden;
+        if !self.d_all.is_empty() {
+            self.backward_all(parameters, gradient);
+        }
         self.add_to_members();
         self.members.backward(parameters, gradient, true);
         &self.members.d_input
+    }
+
+    /// `weight` × the mean, over ordered pairs and the first member's actions, of the payoff's variance
+    /// over the second's actions; after [`Self::evaluate_all`]. Its gradient goes down with the next
+    /// [`Self::backward`].
+    pub(super) fn sparseness(&mut self, weight: f32) -> f32 {
+        let (n, width) = (self.n_actions, self.last.n_outputs);
+        let mut table = std::mem::take(&mut self.table);
+        table.resize(n * n, 0.0);
+        self.d_all.clear();
+        self.d_all.resize(self.rows.len() * width, 0.0);
+        let scale = weight / (self.rows.len().max(1) * n) as f32;
+        let mut varied = 0.0;
+        for pair in 0..self.rows.len() / 2 {
+            self.write_table(pair, 0.5, &mut table);
+            varied += variance_both_ways(&table, n, &mut self.d_table);
+            self.d_table.iter_mut().for_each(|d| *d *= 0.5 * scale);
+            self.add_table(pair);
+        }
+        self.table = table;
+        scale * varied
+    }
+
+    /// Adds the gradient of a pair's table to that of the outputs it was made from.
+    fn add_table(&mut self, pair: usize) {
+        let (n, rank, width) = (self.n_actions, self.rank, self.last.n_outputs);
+        let both = 2 * pair * width..2 * (pair + 1) * width;
+        let (forth, back) = self.terms[both.clone()].split_at(width);
+        let (d_forth, d_back) = self.d_all[both].split_at_mut(width);
+        for (a, row) in self.d_table.chunks_exact(n).enumerate() {
+            for (b, &d) in row.iter().enumerate() {
+                if rank == 0 {
+                    d_forth[a * n + b] += d;
+                    d_back[b * n + a] += d;
+                }
+                for k in 0..rank {
+                    d_forth[k * n + a] += d * forth[(rank + k) * n + b];
+                    d_forth[(rank + k) * n + b] += d * forth[k * n + a];
+                    d_back[k * n + b] += d * back[(rank + k) * n + a];
+                    d_back[(rank + k) * n + a] += d * back[k * n + b];
+                }
+            }
+        }
+    }
+
+    /// Takes the gradient of all outputs down, and forgets it.
+    fn backward_all(&mut self, parameters: &[f32], gradient: &mut [f32]) {
+        let Self { last, inputs, outputs, hidden, d_hidden, d_all, rows, .. } = self;
+        outputs.read_rows(d_all, last.n_outputs, rows.len());
+        last.backward(gradient, hidden, outputs);
+        last.backward_input(parameters, outputs, inputs);
+        let d_rows = inputs.write_rows(d_all);
+        d_hidden.iter_mut().zip(d_rows).for_each(|(sum, d)| *sum += *d);
+        d_all.clear();
     }
 
     /// Takes the gradient of every ordered pair to its members.
@@ -199,5 +264,39 @@ impl PairNetwork {
 
     fn selection(&self) -> Selection<'_> {
         Selection { outputs: &self.selected, n_outputs: 1, n_values: self.n_selected() }
+    }
+}
+
+/// Σ_a `Var_b` q(a, b) + Σ_b `Var_a` q(a, b) of a square table, and its gradient.
+fn variance_both_ways(table: &[f32], n: usize, gradient: &mut Vec<f32>) -> f32 {
+    gradient.clear();
+    gradient.resize(table.len(), 0.0);
+    let share = 1.0 / n as f32;
+    let mut sum = 0.0;
+    let rows = (0..n).map(|a| (a * n, 1));
+    for (first, stride) in rows.chain((0..n).map(|b| (b, n))) {
+        let cells = || (0..n).map(move |i| first + i * stride);
+        let mean = share * cells().map(|cell| table[cell]).sum::<f32>();
+        for cell in cells() {
+            let rest = table[cell] - mean;
+            sum += share * rest * rest;
+            gradient[cell] += 2.0 * share * rest;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows (3, 0) and (0, 2) vary by 2.25 and 1, and so do the columns.
+    #[test]
+    fn variances_by_hand() {
+        let mut gradient = Vec::new();
+        assert_eq!(variance_both_ways(&[3.0, 0.0, 0.0, 2.0], 2, &mut gradient), 6.5);
+        assert_eq!(gradient, [3.0, -2.5, -2.5, 2.0]);
+        assert_eq!(variance_both_ways(&[4.0; 9], 3, &mut gradient), 0.0);
+        assert_eq!(gradient, [0.0; 9]);
     }
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     algorithm::memory,
     environment::{Batch, Spec, View},
-    error::{Error, Result},
+    error::{Error, Result, within},
     graph::JointAction,
     nn::Layout,
     schedule::Linear,
@@ -42,6 +42,8 @@ impl Default for MixerOptions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QmixOptions {
+    /// Values of what comes next are cut to at most this far from zero; 0 leaves them as they are.
+    pub next_value_bound: f32,
     /// The agents' network.
     pub network: AgentNetworkOptions,
     /// The mixer.
@@ -55,6 +57,7 @@ pub struct QmixOptions {
 impl Default for QmixOptions {
     fn default() -> Self {
         Self {
+            next_value_bound: 0.0,
             network: AgentNetworkOptions::default(),
             mixer: MixerOptions::default(),
             learning: QLearningOptions::default(),
@@ -90,6 +93,7 @@ impl ValueBased for QmixAlgorithm {
         if options.mixer.units == 0 {
             return Err(Error::setting("units", 0, "must be positive"));
         }
+        within("next_value_bound", options.next_value_bound, 0.0..=1e30)?;
         Ok(Box::new(Qmix::new(options, spec)))
     }
 
@@ -103,6 +107,7 @@ struct Qmix {
     layout: Layout,
     agents: AgentNetwork,
     mixer: Mixer,
+    next_value_bound: f32,
     values: Vec<f32>,
     next_values: Vec<f32>,
     d_values: Vec<f32>,
@@ -114,7 +119,8 @@ impl Qmix {
         let agents = AgentNetwork::new(&options.network, spec, &mut layout);
         let mixer = Mixer::new(&options.mixer, spec, &mut layout);
         let (values, next_values, d_values) = (Vec::new(), Vec::new(), Vec::new());
-        Self { layout, agents, mixer, values, next_values, d_values }
+        let next_value_bound = options.next_value_bound;
+        Self { layout, agents, mixer, next_value_bound, values, next_values, d_values }
     }
 }
 
@@ -138,6 +144,10 @@ impl JointValue for Qmix {
         let Self { agents, mixer, values, next_values, d_values, .. } = self;
         agents.evaluate(networks, view, batch);
         mixer.mix(networks.target, &batch.next_states, &agents.next_values, next_values);
+        let bound = self.next_value_bound;
+        if bound > 0.0 {
+            next_values.iter_mut().for_each(|value| *value = value.clamp(-bound, bound));
+        }
         mixer.mix(networks.online, &batch.states, &agents.values, values);
         let share = 1.0 / batch.len() as f32;
         let mut sum = 0.0;
@@ -293,7 +303,7 @@ mod tests {
     use super::*;
     use crate::{
         algorithm::value_based::checks::{
-            assert_gradient, learned_action, pair_game, small_spread,
+            assert_gradient, learned_action, pair_game, random_batch, small_spread,
         },
         environment::{Environment, matrix_game::MatrixGame},
         rng::{Purpose, Streams},
@@ -335,6 +345,27 @@ mod tests {
             qmix.mixer.mix(&parameters, &state, &agents, &mut team);
             assert!(team[0] >= before - 1e-5, "{before} fell to {} by agent {agent}", team[0]);
         }
+    }
+
+    /// What comes next is worth 2 at the most, whatever the target network says.
+    #[test]
+    fn values_of_what_comes_next_are_cut() {
+        let spread = small_spread();
+        let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
+        let batch = random_batch(spread.view(), 5, &mut rng);
+        let losses = |next_value_bound: f32| {
+            let options = QmixOptions { next_value_bound, ..small() };
+            let mut qmix = Qmix::new(&options, spread.view().spec());
+            let online = qmix.layout.initialise(&mut Streams::new(6).rng(Purpose::Problem, 0));
+            [30.0, 40.0].map(|scale| {
+                let target: Vec<f32> = online.iter().map(|weight| scale * weight).collect();
+                let networks = Networks { online: &online, target: &target };
+                qmix.learn(networks, spread.view(), &batch, &mut vec![0.0; online.len()])
+            })
+        };
+        let (cut, free) = (losses(2.0), losses(0.0));
+        assert!(cut.iter().all(|loss| *loss < 20.0), "{cut:?}");
+        assert!(free[0] > 1e3 && free[1] > free[0], "{free:?}");
     }
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {

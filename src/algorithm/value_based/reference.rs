@@ -2,6 +2,7 @@
 
 use super::{
     AgentNetworkOptions, JointBatch, QLearner, QLearningOptions, ValueBased,
+    casec::{CasecAlgorithm, CasecOptions},
     dcg::{DcgAlgorithm, DcgNetworkOptions, DcgOptions},
     iql::{IqlAlgorithm, IqlOptions},
     qmix::{MixerOptions, QmixAlgorithm, QmixOptions},
@@ -110,4 +111,15 @@ fn updates_of_dcg_agree_with_pytorch() {
     let learning = learning();
     let options = DcgOptions { network, learning, coordination, ..DcgOptions::default() };
     check::<DcgAlgorithm>(&options);
+}
+
+/// Two of three pairs are kept, which are not the same in every state.
+#[test]
+fn updates_of_casec_agree_with_pytorch() {
+    let network = DcgNetworkOptions { hidden: vec![6], pair_hidden: 5, rank: 2, identity: true };
+    let mut options = CasecOptions { network, learning: learning(), ..CasecOptions::default() };
+    options.sparseness = 0.3;
+    options.coordination.solver = Solver::Exact;
+    options.coordination.kept_pairs = 0.6;
+    check::<CasecAlgorithm>(&options);
 }

@@ -13,7 +13,7 @@ pub(super) fn recipe(algorithm: &str) -> Table {
     };
     let own = match algorithm {
         "cg_cmarl" => ours(),
-        "dcg" | "vdn" | "iql" | "qmix" => toml! {
+        "dcg" | "casec" | "vdn" | "iql" | "qmix" => toml! {
             [learning]
             gamma = 0.9
             batch_size = 32

@@ -11,7 +11,7 @@ use super::{
     bearing::{Bearing, write_bearing, write_occupancy},
     observation::{Parts, write_members},
     observation_options::ObservationOptions,
-    relative_row::{LOOK_AHEAD, NOBODY, PADDING_LANDMARK, TeamSize, insert},
+    sight::{Sight, TeamSize, insert},
 };
 use crate::environment::{frame::Frame, symmetry::transform};
 
@@ -36,42 +36,22 @@ pub(super) fn width(options: &ObservationOptions, n_agents: usize) -> usize {
 /// Which entries a row has, and in which frame.
 #[derive(Clone, Debug)]
 pub(super) struct SharedRow {
-    n_landmarks: usize,
+    sight: Sight,
     landmark_width: usize,
     n_others: usize,
     width: usize,
-    positions: bool,
-    occupancy: bool,
-    flags: bool,
-    coast: f32,
-    look_ahead: f32,
-    padding: [f32; 2],
-    team: Option<[f32; 2]>,
     frame: Frame,
 }
 
 impl SharedRow {
     pub(super) fn new(options: &ObservationOptions, team: TeamSize) -> Self {
-        let TeamSize { n_agents, radius, half_side } = team;
-        let density = half_side / (n_agents as f64).sqrt();
         Self {
-            n_landmarks: options.n_landmarks(n_agents),
+            sight: Sight::new(options, team),
             landmark_width: landmark_width(options),
-            n_others: options.n_others(n_agents),
-            width: width(options, n_agents),
-            positions: options.positions,
-            occupancy: options.occupancy,
-            flags: options.landmark_flags,
-            coast: options.coast as f32,
-            look_ahead: if options.occupancy_velocities { LOOK_AHEAD } else { 0.0 },
-            padding: PADDING_LANDMARK.map(|c| c * half_side as f32),
-            team: options.team.then_some([10.0 * radius as f32, density as f32]),
+            n_others: options.n_others(team.n_agents),
+            width: width(options, team.n_agents),
             frame: options.frame,
         }
-    }
-
-    fn ahead(&self, velocity: [f32; 2]) -> [f32; 2] {
-        velocity.map(|v| self.coast * v)
     }
 
     /// The symmetry that takes the world into the frame of an agent.
@@ -98,10 +78,11 @@ impl SharedRow {
         symmetry: usize,
         row: &mut [f32],
     ) {
-        let rest = write_members(parts, &[agent], symmetry, self.positions, row);
-        let (landmarks, rest) = rest.split_at_mut(self.n_landmarks * self.landmark_width);
-        let (team, others) = rest.split_at_mut(if self.team.is_some() { 2 } else { 0 });
-        team.copy_from_slice(self.team.as_ref().map_or(&[][..], |numbers| &numbers[..]));
+        let rest = write_members(parts, &[agent], symmetry, self.sight.positions, row);
+        let (landmarks, rest) = rest.split_at_mut(self.sight.n_landmarks * self.landmark_width);
+        let shown = self.sight.team.as_ref().map_or(&[][..], |numbers| &numbers[..]);
+        let (team, others) = rest.split_at_mut(shown.len());
+        team.copy_from_slice(shown);
         self.write_landmarks(near, parts, agent, symmetry, landmarks);
         self.write_others(near, parts, agent, symmetry, others);
     }
@@ -115,48 +96,24 @@ impl SharedRow {
         cells: &mut [f32],
     ) {
         let (me, velocity) = (parts.positions[agent], parts.velocities[agent]);
-        let kept = self.n_landmarks.min(parts.landmarks.len());
+        let sight = &self.sight;
+        let kept = sight.n_landmarks.min(parts.landmarks.len());
         nearest(near, kept, parts.landmarks.iter().map(|landmark| distance(me, *landmark)));
         let mut columns = cells.chunks_exact_mut(self.landmark_width);
         for (&(_, landmark), cells) in near.iter().zip(columns.by_ref()) {
             let landmark = parts.landmarks[landmark];
-            write_bearing(&Bearing::of(me, landmark, self.ahead(velocity)), 0, 1, symmetry, cells);
-            if self.occupancy {
-                let occupants = self.occupants(parts, agent, landmark);
+            write_bearing(&Bearing::of(me, landmark, sight.ahead(velocity)), 0, 1, symmetry, cells);
+            if sight.occupancy {
+                let mut occupants = [(0.0, 0); OCCUPANTS];
+                sight.find_occupants(parts, landmark, |other| other != agent, &mut occupants);
                 let cells = cells[5..].chunks_exact_mut(2).zip(occupants);
-                cells.for_each(|(cells, distance)| write_occupancy(distance, cells));
+                cells.for_each(|(cells, (distance, _))| write_occupancy(distance, cells));
             }
-            if self.flags {
+            if sight.flags {
                 cells[self.landmark_width - 1] = 1.0;
             }
         }
-        // A landmark that the team does not have: nothing where that is flagged, else one far away in
-        // the agent's frame that is taken.
-        for cells in columns {
-            cells.fill(0.0);
-            if self.flags {
-                continue;
-            }
-            let ahead = self.ahead(transform(symmetry, velocity));
-            let far = Bearing::of(transform(symmetry, me), self.padding, ahead);
-            write_bearing(&far, 0, 1, 0, cells);
-            if self.occupancy {
-                let cells = cells[5..].chunks_exact_mut(2).take(OCCUPANTS);
-                cells.for_each(|cells| write_occupancy(0.0, cells));
-            }
-        }
-    }
-
-    /// How near the nearest other agents are to a landmark.
-    fn occupants(&self, parts: Parts<'_>, agent: usize, landmark: [f32; 2]) -> [f32; OCCUPANTS] {
-        let mut sorted = [(f32::INFINITY, usize::MAX); OCCUPANTS];
-        for (other, (p, v)) in parts.positions.iter().zip(parts.velocities).enumerate() {
-            if other != agent {
-                let to = [p[0] + self.look_ahead * v[0], p[1] + self.look_ahead * v[1]];
-                insert(&mut sorted, distance(to, landmark), other);
-            }
-        }
-        sorted.map(|(distance, other)| if other == usize::MAX { NOBODY } else { distance })
+        columns.for_each(|cells| sight.write_padding(parts, &[agent], symmetry, cells));
     }
 
     fn write_others(
@@ -175,10 +132,8 @@ impl SharedRow {
         nearest(near, self.n_others.min(n - 1), away);
         let mut cells = cells.chunks_exact_mut(OTHER);
         for (&(_, other), cells) in near.iter().zip(cells.by_ref()) {
-            let [v, w] = [velocities[agent], velocities[other]];
-            let ahead = self.ahead([v[0] - w[0], v[1] - w[1]]);
-            write_bearing(&Bearing::of(me, positions[other], ahead), 0, 1, symmetry, cells);
-            cells[5..7].copy_from_slice(&transform(symmetry, w));
+            write_bearing(&self.sight.between(parts, agent, other), 0, 1, symmetry, cells);
+            cells[5..7].copy_from_slice(&transform(symmetry, velocities[other]));
             cells[7] = 1.0;
         }
         cells.for_each(|cells| cells.fill(0.0));

@@ -3,7 +3,8 @@
 use super::{
     observation::Parts,
     observation_options::ObservationOptions,
-    relative_row::{RelativeRow, Scratch, TeamSize},
+    relative_row::{RelativeRow, Scratch},
+    sight::TeamSize,
 };
 use crate::rng::{Purpose, Streams};
 

@@ -19,6 +19,7 @@ pub mod recording;
 mod relative_row;
 pub mod reward;
 mod row_layout;
+mod sight;
 mod task;
 
 pub use super::particle::GRID;

@@ -4,12 +4,13 @@
 
 use super::{
     agent_row::{Near, SharedRow},
-    relative_row::{RelativeRow, Scratch, TeamSize},
+    relative_row::{RelativeRow, Scratch},
     row_layout::member_groups,
+    sight::TeamSize,
 };
 pub use super::{
     observation_options::{AgentRowKind, ObservationKind, ObservationOptions, agent_width},
-    relative_row::PADDING_LANDMARK,
+    sight::PADDING_LANDMARK,
 };
 pub use crate::environment::frame::Frame;
 use crate::{

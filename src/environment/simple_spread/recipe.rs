@@ -71,7 +71,7 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
 /// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
 /// Where payoffs join two agents, both must see the world in the same frame.
 fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool) {
-    if algorithm == "dcg" {
+    if ["dcg", "casec"].contains(&algorithm) {
         recipe["environment"]["observation"]["frame"] = "world".into();
     }
     let mut alike = toml! { identity = false };

@@ -12,49 +12,25 @@ use super::{
     neighbourhood::{Extent, Neighbourhood},
     observation::{Parts, pairs_of, write_members},
     observation_options::ObservationOptions,
+    sight::{NOBODY, Sight, TeamSize, insert},
 };
-use crate::environment::symmetry::transform;
 
-/// Seconds by which out-of-region agents are moved ahead before their distances are taken.
-pub(super) const LOOK_AHEAD: f32 = 0.2;
-/// Where the landmarks stand that pad a row for a team smaller than the row: outside the square.
-pub const PADDING_LANDMARK: [f32; 2] = [2.0, 2.0];
-/// Distance shown where no agent is outside the region.
-pub(super) const NOBODY: f32 = 4.0;
 /// An agent nearer than this to a landmark covers it.
 const COVERED: f32 = super::COVER_DISTANCE as f32;
 /// No landmark.
 const NONE: (f32, usize) = (f32::INFINITY, usize::MAX);
 
-/// A team and its square.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TeamSize {
-    pub(super) n_agents: usize,
-    pub(super) radius: f64,
-    pub(super) half_side: f64,
-}
-
 /// Which entries a row has, and how they are measured.
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRow {
-    pub(super) n_landmarks: usize,
-    /// Landmarks shown beyond these that nobody outside the region covers.
+    pub(super) sight: Sight,
+    /// Landmarks shown beyond the nearest that nobody outside the region covers.
     pub(super) n_free: usize,
-    pub(super) positions: bool,
     /// Whether each member sees the landmark that an auction gives it.
     pub(super) auction: bool,
-    pub(super) padding: [f32; 2],
-    pub(super) occupancy: bool,
-    pub(super) flags: bool,
-    /// Seconds of coasting before an agent's directions are taken.
-    pub(super) coast: f32,
-    /// Seconds by which out-of-region agents are moved ahead.
-    pub(super) look_ahead: f32,
     pub(super) region_size: usize,
     /// Teams from this size on are crowds.
     pub(super) crowd: usize,
-    /// What the team is like, where it is shown.
-    pub(super) team: Option<[f32; 2]>,
 }
 
 /// Measurements of one state, shared by the rows of all its regions.
@@ -84,30 +60,14 @@ impl Scratch {
 }
 
 impl RelativeRow {
-    pub(super) fn new(
-        options: &ObservationOptions,
-        TeamSize { n_agents, radius, half_side }: TeamSize,
-        region_size: usize,
-    ) -> Self {
-        let density = half_side / (n_agents as f64).sqrt();
+    pub(super) fn new(options: &ObservationOptions, team: TeamSize, region_size: usize) -> Self {
         Self {
-            n_landmarks: options.n_landmarks(n_agents),
+            sight: Sight::new(options, team),
             n_free: options.free_landmarks,
-            positions: options.positions,
             auction: options.auction,
-            padding: PADDING_LANDMARK.map(|c| c * half_side as f32),
-            occupancy: options.occupancy,
-            flags: options.landmark_flags,
-            coast: options.coast as f32,
-            look_ahead: if options.occupancy_velocities { LOOK_AHEAD } else { 0.0 },
             region_size,
             crowd: CROWD,
-            team: options.team.then_some([10.0 * radius as f32, density as f32]),
         }
-    }
-
-    fn ahead(&self, velocity: [f32; 2]) -> [f32; 2] {
-        velocity.map(|v| self.coast * v)
     }
 
     /// Measures what the given agents see of a state.
@@ -131,7 +91,7 @@ impl RelativeRow {
         }
         scratch.bearings.resize(n * n, Bearing::default());
         for agent in agents {
-            let ahead = self.ahead(parts.velocities[agent]);
+            let ahead = self.sight.ahead(parts.velocities[agent]);
             let cells = &mut scratch.bearings[agent * n..][..n];
             for (cell, &landmark) in cells.iter_mut().zip(parts.landmarks) {
                 *cell = Bearing::of(parts.positions[agent], landmark, ahead);
@@ -139,7 +99,7 @@ impl RelativeRow {
         }
         if self.needs_occupants() {
             let kept = self.region_size + 1;
-            measure_occupants(&mut scratch.occupants, parts, kept, self.look_ahead);
+            measure_occupants(&self.sight, &mut scratch.occupants, parts, kept);
         }
     }
 
@@ -162,15 +122,15 @@ impl RelativeRow {
     }
 
     fn needs_occupants(&self) -> bool {
-        self.occupancy || self.n_free > 0
+        self.sight.occupancy || self.n_free > 0
     }
 
     fn extent(&self) -> Extent {
         Extent {
-            n_landmarks: self.n_landmarks,
-            n_open: if self.n_free > 0 { self.n_landmarks + self.n_free } else { 0 },
+            n_landmarks: self.sight.n_landmarks,
+            n_open: if self.n_free > 0 { self.sight.n_landmarks + self.n_free } else { 0 },
             region_size: self.region_size,
-            look_ahead: self.look_ahead,
+            look_ahead: self.sight.look_ahead,
             covered: COVERED,
         }
     }
@@ -185,44 +145,39 @@ impl RelativeRow {
         row: &mut [f32],
     ) {
         let size = members.len();
-        let rest = write_members(parts, members, symmetry, self.positions, row);
+        let rest = write_members(parts, members, symmetry, self.sight.positions, row);
         let rest = self.write_claims(&scratch.auction, parts, members, symmetry, rest);
         let (pairs, rest) = rest.split_at_mut(5 * (size * (size - 1) / 2));
         for (cells, (a, b)) in pairs.chunks_exact_mut(5).zip(pairs_of(members)) {
-            let [v, w] = [parts.velocities[a], parts.velocities[b]];
-            let ahead = self.ahead([v[0] - w[0], v[1] - w[1]]);
-            let bearing = Bearing::of(parts.positions[a], parts.positions[b], ahead);
-            cells[..2].copy_from_slice(&transform(symmetry, bearing.displacement));
-            cells[2] = bearing.distance;
-            cells[3..].copy_from_slice(&transform(symmetry, bearing.direction));
+            write_bearing(&self.sight.between(parts, a, b), 0, 1, symmetry, cells);
         }
         let width = self.landmark_width(size);
-        let (landmarks, team) = rest.split_at_mut(width * (self.n_landmarks + self.n_free));
-        if let Some(numbers) = self.team {
+        let (landmarks, team) = rest.split_at_mut(width * (self.sight.n_landmarks + self.n_free));
+        if let Some(numbers) = self.sight.team {
             team.copy_from_slice(&numbers);
         }
         self.choose(scratch, parts, members);
         let mut columns = landmarks.chunks_exact_mut(width);
         for (&(_, landmark), cells) in scratch.chosen.iter().zip(columns.by_ref()) {
             if landmark == usize::MAX {
-                self.write_padding(parts, members, symmetry, cells);
+                self.sight.write_padding(parts, members, symmetry, cells);
                 continue;
             }
             for (slot, &agent) in members.iter().enumerate() {
-                let ahead = self.ahead(parts.velocities[agent]);
+                let ahead = self.sight.ahead(parts.velocities[agent]);
                 let bearing = scratch.bearing(parts, agent, landmark, ahead);
                 write_bearing(&bearing, slot, size, symmetry, cells);
             }
-            if self.occupancy {
+            if self.sight.occupancy {
                 let outside = outsider(&scratch.occupants, landmark, members);
                 write_occupancy(outside, &mut cells[5 * size..]);
             }
-            if self.flags {
+            if self.sight.flags {
                 cells[width - 1] = 1.0;
             }
         }
         for cells in columns {
-            self.write_padding(parts, members, symmetry, cells);
+            self.sight.write_padding(parts, members, symmetry, cells);
         }
     }
 
@@ -240,7 +195,7 @@ impl RelativeRow {
         for (cells, &agent) in claims.chunks_exact_mut(5).zip(members) {
             match parts.landmarks.get(auction.landmark_of[agent]) {
                 Some(&landmark) => {
-                    let ahead = self.ahead(parts.velocities[agent]);
+                    let ahead = self.sight.ahead(parts.velocities[agent]);
                     let bearing = Bearing::of(parts.positions[agent], landmark, ahead);
                     write_bearing(&bearing, 0, 1, symmetry, cells);
                 }
@@ -262,7 +217,7 @@ impl RelativeRow {
             distances.fold(f32::INFINITY, f32::min)
         };
         chosen.clear();
-        chosen.resize(self.n_landmarks.min(n), NONE);
+        chosen.resize(self.sight.n_landmarks.min(n), NONE);
         let extent = self.extent();
         if scratch.crowd {
             for landmark in members.iter().flat_map(|&a| scratch.near.nearest(extent, a)) {
@@ -272,9 +227,9 @@ impl RelativeRow {
             (0..n).for_each(|landmark| insert(&mut chosen, key(landmark), landmark));
         }
         if self.n_free > 0 {
-            chosen.resize(self.n_landmarks, NONE);
-            chosen.resize(self.n_landmarks + self.n_free, NONE);
-            let (nearest, free) = chosen.split_at_mut(self.n_landmarks);
+            chosen.resize(self.sight.n_landmarks, NONE);
+            chosen.resize(self.sight.n_landmarks + self.n_free, NONE);
+            let (nearest, free) = chosen.split_at_mut(self.sight.n_landmarks);
             let mut offer = |landmark: usize| {
                 let shown = nearest.iter().any(|&(_, other)| other == landmark);
                 if !shown && outsider(&scratch.occupants, landmark, members) >= COVERED {
@@ -292,30 +247,7 @@ impl RelativeRow {
 
     /// Entries of a landmark.
     fn landmark_width(&self, size: usize) -> usize {
-        5 * size + 2 * usize::from(self.occupancy) + usize::from(self.flags)
-    }
-
-    /// A landmark that the team does not have: nothing where that is flagged, else one far away in
-    /// the region's frame that is taken.
-    fn write_padding(
-        &self,
-        parts: Parts<'_>,
-        members: &[usize],
-        symmetry: usize,
-        cells: &mut [f32],
-    ) {
-        if self.flags {
-            return cells.fill(0.0);
-        }
-        for (slot, &agent) in members.iter().enumerate() {
-            let at = transform(symmetry, parts.positions[agent]);
-            let ahead = self.ahead(transform(symmetry, parts.velocities[agent]));
-            let bearing = Bearing::of(at, self.padding, ahead);
-            write_bearing(&bearing, slot, members.len(), 0, cells);
-        }
-        if self.occupancy {
-            write_occupancy(0.0, &mut cells[5 * members.len()..]);
-        }
+        5 * size + 2 * usize::from(self.sight.occupancy) + usize::from(self.sight.flags)
     }
 }
 
@@ -325,20 +257,6 @@ fn outsider(occupants: &[(f32, usize)], landmark: usize, members: &[usize]) -> f
     let size = members.len();
     let kept = &occupants[landmark * (size + 1)..][..=size];
     kept.iter().find(|(_, agent)| !members.contains(agent)).map_or(NOBODY, |o| o.0)
-}
-
-/// Inserts into a list that stays sorted and keeps its length.
-#[inline]
-pub(super) fn insert(sorted: &mut [(f32, usize)], key: f32, index: usize) {
-    let Some(mut place) = sorted.len().checked_sub(1) else { return };
-    if key >= sorted[place].0 {
-        return;
-    }
-    while place > 0 && sorted[place - 1].0 > key {
-        sorted[place] = sorted[place - 1];
-        place -= 1;
-    }
-    sorted[place] = (key, index);
 }
 
 /// Inserts what is not there yet; ties go to the lower index.
@@ -354,25 +272,16 @@ fn insert_once(sorted: &mut [(f32, usize)], key: f32, index: usize) {
     sorted[place] = (key, index);
 }
 
-/// For each landmark the nearest agents by where they will be in `look_ahead` seconds; `usize::MAX`
-/// where the team is too small.
+/// For each landmark the nearest agents.
 fn measure_occupants(
+    sight: &Sight,
     occupants: &mut Vec<(f32, usize)>,
     parts: Parts<'_>,
     kept: usize,
-    look_ahead: f32,
 ) {
     occupants.clear();
     occupants.resize(kept * parts.landmarks.len(), (NOBODY, usize::MAX));
-    for (sorted, landmark) in occupants.chunks_exact_mut(kept).zip(parts.landmarks) {
-        sorted.fill((f32::INFINITY, usize::MAX));
-        for (agent, (p, v)) in parts.positions.iter().zip(parts.velocities).enumerate() {
-            let dx = landmark[0] - (p[0] + look_ahead * v[0]);
-            let dy = landmark[1] - (p[1] + look_ahead * v[1]);
-            insert(sorted, (dx * dx + dy * dy).sqrt(), agent);
-        }
-        for cell in sorted.iter_mut().filter(|cell| cell.1 == usize::MAX) {
-            cell.0 = NOBODY;
-        }
+    for (sorted, &landmark) in occupants.chunks_exact_mut(kept).zip(parts.landmarks) {
+        sight.find_occupants(parts, landmark, |_| true, sorted);
     }
 }

@@ -1,0 +1,183 @@
+//! What a row file holds, and which ones count.
+
+use super::{Silent, plan, redigest, rewrite, run, small};
+use cgcmarl_paper::reproduction::{
+    Arm, Places, Plan, RowResult, Team, gather, is_done, open, run_job,
+};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+use tempfile::tempdir;
+
+#[test]
+fn row_files_alone_tell_everything_and_count_as_done() {
+    let (plan, folder) = small();
+    let whole = gather(folder.path(), Arm::Raw);
+    fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    assert!(plan.jobs().iter().all(|job| is_done(&plan, job, &Places::new(folder.path()))));
+    run(&plan, folder.path());
+    assert!(!folder.path().join("runs").exists(), "a row that is done was trained again");
+    assert_eq!(gather(folder.path(), Arm::Raw), whole);
+    assert_eq!(open(folder.path(), Arm::Raw).unwrap(), Some(whole.clone()));
+
+    let layouts: Vec<&str> = whole.teams.iter().map(|team| team.layout.as_str()).collect();
+    assert_eq!(layouts, ["random", "line"]);
+    let team = whole.team(3, "random").unwrap();
+    let parameters: Vec<&str> = team.points.iter().map(|p| p.parameter.as_str()).collect();
+    assert_eq!(parameters.len(), 9 + 1);
+    assert_eq!((parameters[1], parameters[9]), ("λ=0.05", "lr=0.3"));
+    assert!(team.random.is_some() && team.oracle.unwrap().coverage > 0.5, "{team:?}");
+    assert_eq!(team.fronts.len(), 2);
+
+    // More episodes, and so not yet done.
+    let longer = Plan { episodes: Some(5), ..plan.clone() };
+    assert!(!longer.jobs().iter().any(|job| is_done(&longer, job, &Places::new(folder.path()))));
+}
+
+#[test]
+fn a_row_file_holds_scores_under_their_labels_and_no_weights() {
+    let (_, folder) = small();
+    let read = |name: &str| RowResult::read(&folder.path().join("rows").join(name)).unwrap();
+    let row = read("raw/iql_0.3_seed_1_n3.json");
+    assert_eq!((row.steps, row.agents, row.config.len()), (400, 3, 8));
+    let point = &row.layout("line").unwrap().points[0];
+    assert_eq!((point.label.as_str(), point.parameter.as_str()), ("local_ratio=0.3", "lr=0.3"));
+    let mean = f64::from(point.covered.0.iter().sum::<u32>()) / (3.0 * point.n_episodes() as f64);
+    assert!((point.mean("coverage") - mean).abs() < 1e-6, "{point:?}");
+    let steps = 25.0 * point.n_episodes() as f64;
+    let mean = f64::from(point.collided.0.iter().sum::<u32>()) / steps;
+    assert!((point.mean("collisions_per_step") - mean).abs() < 1e-6, "{point:?}");
+    assert!(row.selection.as_ref().unwrap().start_seed != row.layouts[0].start_seed);
+    assert_eq!((row.trained, row.greedy.step.as_slice()), (400, &[400][..]));
+    assert_eq!(row.timing.cpu_seconds.len(), 1);
+    let sweep = &read("ours/cg_cmarl_seed_1_n3.json").layouts[0].points;
+    assert_eq!(sweep[4].multipliers.get("collision"), Some(&0.5));
+    assert_eq!(sweep[4].label, "λ=0.5");
+    let length =
+        fs::metadata(folder.path().join("rows/ours/cg_cmarl_seed_1_n3.json")).unwrap().len();
+    assert!(length < 30_000, "{length} bytes");
+}
+
+#[test]
+fn a_row_of_another_configuration_is_named_and_not_counted() {
+    let (plan, folder) = small();
+    let file = folder.path().join("rows/raw/iql_0.3_seed_1_n3.json");
+    let good = fs::read(&file).unwrap();
+    rewrite(&file, |row| row["config"] = json!("00000000"));
+    let left_out = gather(folder.path(), Arm::Raw).left_out;
+    assert!(left_out[0].reason.contains("not the digest of its `settings`"), "{left_out:?}");
+    // A program that did not know a key yet made the same row.
+    fs::write(&file, &good).unwrap();
+    rewrite(&file, |row| {
+        row["settings"]["iql"]["learning"].as_object_mut().unwrap().remove("standardise_rewards");
+    });
+    redigest(&file);
+    assert_eq!(gather(folder.path(), Arm::Raw).left_out, []);
+    // One with another discount did not.
+    rewrite(&file, |row| row["settings"]["iql"]["learning"]["gamma"] = json!(0.9));
+    redigest(&file);
+    let results = gather(folder.path(), Arm::Raw);
+    let [left_out] = &results.left_out[..] else { panic!("{:?}", results.left_out) };
+    assert_eq!(left_out.file, file);
+    let reason =
+        "than configs/baselines/iql.toml stands for now: `iql.learning.gamma` is 0.9, not 0.8";
+    assert!(left_out.reason.contains(reason), "{left_out:?}");
+    let team = results.team(3, "random").unwrap();
+    assert!(team.points.iter().all(|point| point.algorithm == "cg_cmarl"));
+    // Nor is it replaced in silence.
+    let job = plan.jobs()[1];
+    let error =
+        run_job(&plan, &job, &Places::new(folder.path()), &mut Silent).unwrap_err().to_string();
+    assert!(
+        error.contains("was trained with other settings (`iql.learning.gamma` is 0.9"),
+        "{error}"
+    );
+    let longer = Plan { steps: Some(500), ..plan };
+    let job = longer.jobs()[0];
+    let error = run_job(&longer, &job, &Places::new(folder.path()), &mut Silent);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("`cg_cmarl.exploration.steps` is 133, not 166"), "{error}");
+}
+
+#[test]
+fn a_damaged_or_misnamed_row_file_is_named_and_not_counted() {
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 9] = [
+        (|row| row["layouts"][0]["points"][0]["covered"] = json!("3334"), "more than the 3"),
+        (|row| row["layouts"][0]["points"][0]["collided"] = json!(""), "different numbers"),
+        (|row| row["layouts"][0]["points"][0]["covered"] = json!("0(9"), "has no `)`"),
+        (|row| row["curve"]["coverage"] = json!([]), "`curve`"),
+        (|row| row["greedy"]["coverage"] = json!([]), "`greedy`"),
+        (|row| row["timing"]["cpu_seconds"] = json!([1.0, 2.0]), "`cpu_seconds`"),
+        (|row| row["arm"] = json!("shared"), "belongs to the arm `shared`"),
+        (|row| row["agents"] = json!(4_000_000_000u32), "not 2 to 1000"),
+        (|row| row["seed"] = json!(2), "holds what belongs into iql_0.3_seed_2_n3.json"),
+    ];
+    let (_, folder) = small();
+    let file = folder.path().join("rows/raw/iql_0.3_seed_1_n3.json");
+    let good = fs::read(&file).unwrap();
+    for (change, reason) in changes {
+        rewrite(&file, change);
+        let left_out = gather(folder.path(), Arm::Raw).left_out;
+        assert!(left_out.len() == 1 && left_out[0].reason.contains(reason), "{left_out:?}");
+        fs::write(&file, &good).unwrap();
+    }
+    assert_eq!(gather(folder.path(), Arm::Raw).left_out, []);
+}
+
+#[test]
+fn seeds_of_one_row_have_the_same_length() {
+    let folder = tempdir().unwrap();
+    let plan = plan(&["iql_0.3"], 3);
+    run(&plan, folder.path());
+    run(&Plan { seeds: vec![2], steps: Some(600), ..plan }, folder.path());
+    let results = gather(folder.path(), Arm::Raw);
+    assert_eq!(results.team(3, "random").unwrap().points[0].seeds, 1);
+    assert!(results.left_out[0].reason.contains("600 steps, an earlier seed for 400"));
+}
+
+#[test]
+fn folders_of_earlier_versions_are_gathered() {
+    let folder = tempdir().unwrap();
+    let plan = plan(&["iql_0.3"], 3);
+    run(&plan, folder.path());
+    fs::remove_dir_all(folder.path().join("rows")).unwrap();
+    // Earlier versions had no arms.
+    let runs = folder.path().join("runs");
+    fs::rename(runs.join("raw/simple_spread_3"), runs.join("simple_spread_3")).unwrap();
+    let place = runs.join("simple_spread_3/iql_0.3/seed_1");
+    let point = |name: &str, collisions: f64| {
+        json!({"parameter": name, "multiplier": null, "coverage": [0.333_333_34_f32, 1.0],
+            "collisions": [collisions, 0.0], "team_return": [-20.0, -10.0]})
+    };
+    let played = |points: Value| json!({"layout": "random", "start_seed": 1, "points": points});
+    let write = |place: &Path, points: Value| {
+        fs::create_dir_all(place).unwrap();
+        fs::write(place.join("played_random.json"), played(points).to_string()).unwrap();
+    };
+    write(&place, json!([point("lr=0.3", 0.08)]));
+    let reference = place.parent().unwrap().parent().unwrap().join("reference");
+    write(&reference, json!([point("random", 0.4), point("oracle", 0.0)]));
+    let results = gather(folder.path(), Arm::Raw);
+    let Team { points, random, .. } = results.team(3, "random").unwrap();
+    assert_eq!((points[0].steps, points[0].parameter.as_str()), (400, "lr=0.3"));
+    assert!((points[0].collisions.mean - 0.04).abs() < 1e-12);
+    assert!((points[0].coverage.mean - 2.0 / 3.0).abs() < 1e-6);
+    assert_eq!(random.unwrap().collisions, 0.2);
+    // A file that cannot be read is named.
+    fs::write(place.join("played_random.json"), "{").unwrap();
+    let left_out = gather(folder.path(), Arm::Raw).left_out;
+    assert!(left_out[0].reason.contains("played_random.json:1"), "{left_out:?}");
+}
+
+#[test]
+fn results_with_impossible_numbers_are_refused() {
+    let folder = tempdir().unwrap();
+    assert_eq!(open(folder.path(), Arm::Raw).unwrap(), None);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/impossible_results.json");
+    let file = folder.path().join("results.json");
+    fs::copy(data, &file).unwrap();
+    let error = open(folder.path(), Arm::Raw).unwrap_err().to_string();
+    assert!(error.contains("`collisions` of cg_cmarl λ=0 is 1e308, not 0 to 3"), "{error}");
+    rewrite(&file, |all| all["teams"][0]["points"][0]["collisions"]["mean"] = json!(0.01));
+    assert!(open(folder.path(), Arm::Raw).unwrap().is_some());
+}

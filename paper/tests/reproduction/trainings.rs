@@ -1,0 +1,212 @@
+//! How rows are trained, followed and compared.
+
+use super::{Silent, plan, run, run_in, small};
+use cgcmarl::{
+    checkpoint::Checkpoint,
+    environment::simple_spread::layout::Layout,
+    evaluation::Estimate,
+    run::{End, Model, Session, Watch},
+};
+use cgcmarl_paper::reproduction::{
+    Arm, Budget, JobEnd, Places, Plan, ROWS, Row, RowResult, Rows, gather, is_done, marl_eval,
+    run_job, run_reference,
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, fs};
+use tempfile::tempdir;
+
+#[test]
+fn the_curve_of_six_agents_leaves_the_three_beside_them_out() {
+    let folder = tempdir().unwrap();
+    run(&plan(&["cg_cmarl"], 6), folder.path());
+    let metrics = folder.path().join("runs/ours/simple_spread_6/cg_cmarl/seed_1/metrics.jsonl");
+    let lines: Vec<Value> = fs::read_to_string(metrics)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let rows = Rows::read(folder.path());
+    let curve = &rows.trained[0].curve;
+    let own: Vec<&Value> = lines.iter().filter(|line| line["agents"] == 6).collect();
+    assert!(!own.is_empty() && curve.len() == own.len());
+    for (line, team_return) in own.iter().zip(&curve.team_return) {
+        assert!((line["team_return"].as_f64().unwrap() - team_return).abs() < 1e-5);
+        assert_ne!(line["teams"]["3"]["team_return"], line["team_return"]);
+    }
+    let three = lines.iter().filter(|line| line["teams"]["3"].is_object() || line["agents"] == 3);
+    assert!(three.count() > 0, "no smaller team was trained");
+    let first =
+        &marl_eval(&rows, Arm::Raw)["simple_spread"]["simple_spread_6"]["cg_cmarl"]["seed_1"];
+    assert_eq!(first["step_0"]["step_count"], curve.step[0]);
+}
+
+#[test]
+fn marl_eval_gets_every_curve_once_and_every_final_score() {
+    let (_, folder) = small();
+    let written = marl_eval(&Rows::read(folder.path()), Arm::Raw);
+    let names =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    let learned = &written["simple_spread"];
+    assert_eq!(names(learned), ["simple_spread_3"]);
+    assert_eq!(names(&learned["simple_spread_3"]), ["cg_cmarl", "iql_0.3"]);
+    let run = &learned["simple_spread_3"]["cg_cmarl"]["seed_1"];
+    assert_eq!(names(run).len(), 10 + 1);
+    let achieved = &written["simple_spread_final"];
+    assert_eq!(names(achieved), ["simple_spread_3", "simple_spread_3_line"]);
+    let on_line = &achieved["simple_spread_3_line"];
+    assert_eq!(names(on_line).len(), 9 + 1);
+    let last = &on_line["cg_cmarl λ=0.5"]["seed_1"];
+    assert_eq!(names(last), ["step_0", "absolute_metrics"]);
+    // marl-eval asks for every final metric at every step.
+    for metric in names(&last["absolute_metrics"]) {
+        assert!(last["step_0"][&metric].is_array() && run["step_3"][&metric].is_array());
+    }
+}
+
+#[test]
+fn what_a_kill_leaves_in_its_first_moment_is_trained_anew() {
+    let (plan, folder) = (plan(&["iql_0.3"], 3), tempdir().unwrap());
+    let job = plan.jobs()[0];
+    let place = job.place(&folder.path().join("runs"));
+    fs::create_dir_all(place.join("checkpoints")).unwrap();
+    fs::write(place.join("checkpoints/.unfinished-step_000000000000.safetensors"), "x").unwrap();
+    fs::write(place.join("metrics.jsonl"), "").unwrap();
+    run(&plan, folder.path());
+    // Something that was trained is not ours to remove.
+    let other = Plan { seeds: vec![2], ..plan };
+    let place = other.jobs()[0].place(&folder.path().join("runs"));
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("model.safetensors"), "weights").unwrap();
+    assert!(run_job(&other, &other.jobs()[0], &Places::new(folder.path()), &mut Silent).is_err());
+    assert!(place.join("model.safetensors").exists());
+}
+
+#[test]
+fn a_row_comes_out_the_same_again_and_a_known_one_is_not_trained() {
+    let (plan, folder) = small();
+    let again = tempdir().unwrap();
+    run(&plan, again.path());
+    let known = tempdir().unwrap();
+    let places = Places { known: Some(folder.path().into()), ..Places::new(known.path()) };
+    assert!(plan.jobs().iter().all(|job| is_done(&plan, job, &places)));
+    run_in(&plan, &places);
+    assert!(!known.path().join("runs").exists(), "a known row was trained again");
+    for name in ["ours/cg_cmarl_seed_1_n3.json", "raw/iql_0.3_seed_1_n3.json"] {
+        let [first, second, copy] = [&folder, &again, &known]
+            .map(|folder| RowResult::read(&folder.path().join("rows").join(name)).unwrap());
+        assert_eq!(first.without_timing(), second.without_timing(), "{name}");
+        assert_eq!(first, copy, "{name}");
+        let rerun = Plan::of_row(&first).unwrap();
+        assert_eq!(rerun.config(&rerun.jobs()[0]).unwrap(), {
+            let job = plan.jobs().into_iter().find(|job| job.row.name == first.row).unwrap();
+            plan.config(&job).unwrap()
+        });
+    }
+}
+
+#[test]
+fn nobody_notices_a_look() {
+    // The same training, followed and not.
+    let (plan, folder) = (plan(&["iql_0.3"], 3), tempdir().unwrap());
+    run(&plan, folder.path());
+    let job = plan.jobs()[0];
+    let config = plan.config(&job).unwrap();
+    let alone = folder.path().join("alone");
+    let mut session = Session::take_up(&config, &alone).unwrap().unwrap();
+    session.run(&mut Silent).unwrap();
+    for name in ["model.safetensors", "metrics.jsonl"] {
+        let [followed, alone] = [job.place(&folder.path().join("runs")), alone.clone()]
+            .map(|place| fs::read(place.join(name)).unwrap());
+        assert!(followed == alone, "{name} differs");
+    }
+}
+
+#[test]
+fn the_ladder_and_the_stock_world_are_rows_like_others() {
+    let folder = tempdir().unwrap();
+    for (arm, names) in [
+        (Arm::Ladder, &["up_00_paper", "up_05_occupancy", "without_tied"][..]),
+        (Arm::Stock, &["cg_cmarl", "vdn"]),
+    ] {
+        let of_arm = |row: &&'static Row| row.arm == arm && names.contains(&row.name.as_str());
+        let rows: Vec<&Row> = ROWS.iter().filter(of_arm).collect();
+        assert_eq!(rows.len(), names.len());
+        let plan = Plan { rows, layouts: vec![Layout::Random], ..plan(&[], 3) };
+        let places = Places::new(folder.path());
+        for job in plan.jobs() {
+            assert_eq!(run_job(&plan, &job, &places, &mut Silent).unwrap(), JobEnd::Done);
+        }
+        run_reference(&plan, arm, 3, &places).unwrap();
+        let results = gather(folder.path(), arm);
+        assert_eq!(results.left_out, []);
+        let team = results.team(3, "random").unwrap();
+        let found: BTreeSet<&str> = team.points.iter().map(|point| point.row.as_str()).collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), names);
+        assert!(team.random.is_some() && team.points.iter().all(|point| point.team_return.0 < 0.0));
+    }
+    // Neither shows up in the comparison.
+    assert!(gather(folder.path(), Arm::Raw).teams.is_empty());
+}
+
+#[test]
+fn methods_are_compared_over_seeds_episodes_and_layouts() {
+    let (_, folder) = small();
+    let results = gather(folder.path(), Arm::Raw);
+    let [ours, iql] = &results.reliability[..] else { panic!("{:?}", results.reliability) };
+    assert_eq!((ours.algorithm.as_str(), iql.algorithm.as_str()), ("cg_cmarl", "iql"));
+    assert_eq!((ours.tasks, ours.ours_better.mean), (2, 0.5));
+    for method in [ours, iql] {
+        let Estimate { mean, low, high } = method.iqm;
+        assert!(0.0 <= low && low <= mean + 1e-12 && high <= 1.0, "{method:?}");
+        assert!(method.profile.is_sorted_by(|left, right| left >= right));
+    }
+    let team = results.team(3, "random").unwrap();
+    assert_eq!(team.chosen.len(), 2 * 4);
+    assert!(team.chosen.iter().all(|chosen| chosen.parameters.len() == 1), "{:?}", team.chosen);
+    for front in &team.fronts {
+        assert!(front.from_nadir.mean <= front.from_worst.mean + 1e-12, "{front:?}");
+    }
+    assert!(team.points.iter().all(|point| !point.converged && point.per_seed.len() == 1));
+}
+
+/// Ends a training once it has this many steps.
+struct EndAt(u64);
+
+impl Watch for EndAt {
+    fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
+
+    fn wants_model(&self, steps: u64) -> bool {
+        steps >= self.0
+    }
+
+    fn model(&mut self, _steps: u64, model: &Checkpoint<'_>) -> cgcmarl::Result<bool> {
+        assert!(model.not_finite().is_none());
+        Ok(false)
+    }
+}
+
+#[test]
+fn a_training_that_ends_early_is_finished_and_counts_for_a_plateau_only() {
+    let (plan, folder) = (plan(&["iql_0.3"], 3), tempdir().unwrap());
+    let (job, places) = (plan.jobs()[0], Places::new(folder.path()));
+    let (config, place) = (plan.config(&job).unwrap(), job.place(&places.runs));
+    let mut session = Session::take_up(&config, &place).unwrap().unwrap();
+    assert_eq!(session.run(&mut EndAt(200)).unwrap(), End::Finished);
+    drop(session);
+    assert!(Session::take_up(&config, &place).unwrap().is_none());
+    assert_eq!(Model::open(&place).unwrap().steps, 200);
+    let error = run_job(&plan, &job, &places, &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("it ended after 200 steps"), "{error}");
+    // As its follower leaves it.
+    fs::write(
+        place.join("greedy.json"),
+        r#"{"curve":{"start_seed":1,"episodes":4,"step":[200],"coverage":[0.5],
+            "collisions_per_step":[0.1]},"cpu_seconds":[0.5]}"#,
+    )
+    .unwrap();
+    let flat = Plan { budget: Budget::Plateau, ..plan.clone() };
+    assert_eq!(run_job(&flat, &job, &places, &mut Silent).unwrap(), JobEnd::Done);
+    assert!(is_done(&flat, &job, &places) && !is_done(&plan, &job, &places));
+    let row = &Rows::read(folder.path()).trained[0];
+    assert_eq!((row.trained, row.steps, row.budget.as_str()), (200, 400, "plateau"));
+}

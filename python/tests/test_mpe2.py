@@ -1,7 +1,5 @@
 """Beside the real MPE2: the same episodes, and a trained policy that plays there as it does here."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -15,9 +13,7 @@ FORCES = np.array([[x, y] for x in (-1.0, -0.5, 0.0, 0.5, 1.0) for y in (-1.0, -
 
 
 def theirs(agents, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return simple_spread_v3.parallel_env(N=agents, **options)
+    return simple_spread_v3.parallel_env(N=agents, **options)
 
 
 def world_snapshot(world, steps=0):

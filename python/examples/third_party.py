@@ -4,11 +4,11 @@
     python python/examples/third_party.py rware --seed 1                # a robot warehouse: blocked moves cost
     python python/examples/third_party.py foraging --seed 1             # level-based foraging: loading in vain costs
     python python/examples/third_party.py rware --seed 1 --algorithm iql --penalty 0.2   # a baseline, same steps
-    python python/examples/third_party.py compare --seed 1 2 3 --results docs/results/third_party.json
+    python python/examples/third_party.py all --compare --seed 1 2 3 --results docs/results/third_party.json
 
 Trains, sweeps and prints the front; runs go to runs/third_party/ENVIRONMENT/ARM/seed_K, and one that is there is
-not made again. `compare` does so for one model of ours and for IQL at three prices of the cost (a training each),
-and tells how much of what the random policy leaves each of them takes (hypervolume), and who dominates whom.
+not made again. `--compare` does so for one model of ours and for IQL at two prices of the cost (a training each),
+and tells the area between each front and the random policy (hypervolume), and who dominates whom.
 """
 
 import argparse
@@ -114,7 +114,9 @@ FORAGING = dict(
 )
 # Rewards are rare at first: agents begin at random, and the price of a cost stays below what a reward is worth.
 SPARSE = {"gamma": 0.95, "reward_scale": 4.0}
-AT_RANDOM = {
+OURS = {
+    # A region for each agent and one for both, each of which learns what its own members earn and pay.
+    "regions": [[0], [1], [0, 1]], "reward": "agent", "error": "regional", "steps_per_update": 2.0,
     "random_actions.start": 1.0, "random_actions.end": 0.05, "random_actions.steps": 80_000,
     "exploration.start": 0.02, "exploration.end": 0.02, "sample_low": 0.02, "sample_high": 1.0,
 }  # fmt: skip
@@ -122,11 +124,11 @@ IQL = {"exploration.start": 1.0, "exploration.end": 0.05, "exploration.steps": 8
 # What is trained, what all algorithms share, what is ours, what is the baselines'.
 ENVIRONMENTS = {
     "formation": (FORMATION, {}, {}, {}),
-    "rware": (RWARE, SPARSE, AT_RANDOM, IQL),
-    "foraging": (FORAGING, SPARSE, AT_RANDOM, IQL),
+    "rware": (RWARE, SPARSE, OURS, IQL),
+    "foraging": (FORAGING, SPARSE, OURS, IQL),
 }
-MULTIPLIERS = [0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
-ARMS = [("cg_cmarl", 0.0), ("iql", 0.0), ("iql", 0.1), ("iql", 0.5)]
+MULTIPLIERS = [0.0, 0.05, 0.1, 0.2, 0.5, 1.0]
+ARMS = [("cg_cmarl", 0.0), ("iql", 0.0), ("iql", 0.2)]
 """Of the comparison: an algorithm, and what it pays for a unit of the cost if it knows no multipliers."""
 START_SEED = 20_261_117
 """Of the start states that are played, the same for all; none that anything was chosen on."""
@@ -142,13 +144,13 @@ def settings_of(environment, algorithm, penalty=0.0, steps=None):
     return {**settings, "total_steps": steps or task["total_steps"]}
 
 
-def front_of(environment, algorithm="cg_cmarl", penalty=0.0, seed=1, steps=None, episodes=200, out=None):
+def front_of(environment, algorithm, penalty, seed, steps=None, episodes=200, out="runs/third_party"):
     """The front of one training: what an episode returns and what an agent pays at a step, by label."""
     import cgcmarl
 
     settings = settings_of(environment, algorithm, penalty, steps)
     arm = f"{algorithm}_{penalty:g}" if penalty else algorithm
-    place = Path(out or f"runs/third_party/{environment}/{arm}/seed_{seed}")
+    place = Path(out) / environment / arm / f"seed_{seed}"
     known = place / "points.json"
     if not known.exists():
         model = cgcmarl.train(**settings, algorithm=algorithm, seed=seed, workers=1, threads=1, out=place)
@@ -168,7 +170,7 @@ def front_of(environment, algorithm="cg_cmarl", penalty=0.0, seed=1, steps=None,
 
 
 def hypervolume(points, corner):
-    """The area between points (return, cost) and a corner that they are better than, as a share of nothing."""
+    """The area between points (return, cost) and a corner that they are better than."""
     area, least = 0.0, corner[0]
     for reward, cost in sorted(points, key=lambda point: point[1]):
         if cost < corner[1] and reward > least:
@@ -198,7 +200,7 @@ def compare(environment, seeds, **options):
             "hypervolume": {
                 "cg_cmarl": round(hypervolume(ours.values(), corner), 4),
                 "iql without a price": round(hypervolume([theirs["penalty 0"]], corner), 4),
-                "iql, three trainings": round(hypervolume(theirs.values(), corner), 4),
+                "iql, two trainings": round(hypervolume(theirs.values(), corner), 4),
             },
             "iql dominated by": {
                 label: [name for name, own in ours.items() if dominates(own, point)] for label, point in theirs.items()
@@ -211,24 +213,27 @@ def compare(environment, seeds, **options):
     return rows
 
 
-def main(environment, algorithm, penalty, seed, results, **options):
-    if environment != "compare":
-        for number in seed:
-            front_of(environment, algorithm, penalty, number, **options)
+def main(environment, algorithm, penalty, seed, compare_all, results, **options):
+    names = sorted(ENVIRONMENTS) if environment == "all" else [environment]
+    if compare_all:
+        told = {name: compare(name, seed, **options) for name in names}
+        if results:
+            Path(results).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
         return
-    told = {name: compare(name, seed, **options) for name in ENVIRONMENTS}
-    if results:
-        Path(results).write_text(json.dumps(told, indent=1) + "\n")
+    for name in names:
+        for number in seed:
+            front_of(name, algorithm, penalty, number, **options)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("environment", choices=[*sorted(ENVIRONMENTS), "compare"])
+    parser.add_argument("environment", choices=[*sorted(ENVIRONMENTS), "all"])
     parser.add_argument("--algorithm", default="cg_cmarl")
     parser.add_argument("--penalty", type=float, default=0.0, help="price of a unit of the cost, for baselines")
     parser.add_argument("--seed", type=int, nargs="+", default=[1])
     parser.add_argument("--steps", type=int)
     parser.add_argument("--episodes", type=int, default=200)
-    parser.add_argument("--out", help="another folder for the run of one seed")
-    parser.add_argument("--results", help="a file for what `compare` finds")
+    parser.add_argument("--out", default="runs/third_party")
+    parser.add_argument("--compare", action="store_true", dest="compare_all", help="ours and IQL")
+    parser.add_argument("--results", help="a file for what the comparison finds")
     main(**vars(parser.parse_args()))

@@ -69,14 +69,16 @@ def test_the_registry_knows_them():
     assert len(environment.reset(seed=0)[0]) == 4
 
 
-def test_momaland_takes_vector_rewards():
+@named
+def test_momaland_takes_vector_rewards(module):
     momaland = pytest.importorskip("momaland.test.api_test")
     from momaland.utils.conversions import mo_parallel_to_aec
 
-    environment = ours.vector_rewards(ours.simple_spread_v0.parallel_env())
+    inner = module.parallel_env()
+    environment = ours.vector_rewards(inner)
     environment.reset(seed=0)
     _, rewards, *_ = environment.step({agent: 0 for agent in environment.agents})
-    assert rewards["agent_0"].shape == (2,)
+    assert rewards["agent_0"].shape == (1 + len(inner.environment.constraints),)
     momaland.api_test(mo_parallel_to_aec(environment), num_cycles=60)
 
 
@@ -89,13 +91,15 @@ def test_six_values_as_in_safety_gymnasium():
     assert costs == {agent: infos[agent]["cost"]["collision"] for agent in costs}
 
 
-def test_supersuit_runs_them_side_by_side():
+@named
+def test_supersuit_runs_them_side_by_side(module):
     supersuit = pytest.importorskip("supersuit")
-    one = supersuit.pettingzoo_env_to_vec_env_v1(ours.simple_spread_v0.parallel_env())
+    inner = module.parallel_env()
+    one = supersuit.pettingzoo_env_to_vec_env_v1(inner)
     many = supersuit.concat_vec_envs_v1(one, 2, num_cpus=0, base_class="gymnasium")
     seen, _ = many.reset(seed=1)
-    assert seen.shape[0] == 6
-    seen, rewards, *_ = many.step(np.zeros(6, dtype=np.int64))
+    assert seen.shape[0] == 2 * len(inner.possible_agents)
+    seen, rewards, *_ = many.step(np.zeros(len(seen), dtype=np.int64))
     assert np.isfinite(rewards).all()
 
 

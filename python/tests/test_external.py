@@ -75,6 +75,25 @@ def test_the_policy_plays_by_what_agents_see(choir):
         cgcmarl.load(MODEL).policy(0.5).act({"agent_0": [0.0]})
 
 
+def test_what_the_masks_forbid_is_never_played(tmp_path):
+    """The environment itself raises where a singer does what it may not."""
+    model = learn(tmp_path / "run", env="teams:rests", total_steps=2000, **{"random_actions.start": 0.5})
+    assert model.sweep([0.0], episodes=20).points[0]["team_return"] > 0.0
+
+
+def test_regions_follow_the_neighbours(tmp_path):
+    arguments = {"singers": 4}
+    model = learn(
+        tmp_path / "run", env="teams:strolling", arguments=arguments, total_steps=1000,
+        regions="k_nearest", positions=[4, 5], k=1,
+    )  # fmt: skip
+    places = np.array([[0.0, 0.0], [0.1, 0.0], [0.9, 0.9], [0.9, 0.8]])
+    state = np.concatenate([*[[1, 0, 0, 0, *place] for place in places], np.ones(16)])
+    assert sorted(map(sorted, model.tables(state, multiplier=0.0).regions)) == [[0, 1], [2, 3]]
+    state[6 * 1 + 4 : 6 * 1 + 6] = 0.9
+    assert [1, 2] in map(sorted, model.tables(state, multiplier=0.0).regions)
+
+
 def test_the_number_of_processes_changes_nothing(choir, tmp_path):
     again = learn(tmp_path / "run", workers=3)
     model = lambda m: (Path(m.path) / "model.safetensors").read_bytes()

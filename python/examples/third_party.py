@@ -161,8 +161,8 @@ def front_of(environment, algorithm, penalty, seed, steps=None, episodes=200, ou
             point.label: [round(point["team_return"] / scale, 4), round(point[cost], 5)]
             for point in [*front.points, *front.references]
         }
-        known.write_text(json.dumps(points))
-    points = json.loads(known.read_text())
+        known.write_text(json.dumps(points), "utf-8")
+    points = json.loads(known.read_text("utf-8"))
     print(f"{environment}, {arm}, seed {seed}: return of an episode, cost of an agent and step")
     for label, (reward, cost) in points.items():
         print(f"{label:>22} {reward:9.3f} {cost:9.4f}", flush=True)
@@ -218,7 +218,7 @@ def main(environment, algorithm, penalty, seed, compare_all, results, **options)
     if compare_all:
         told = {name: compare(name, seed, **options) for name in names}
         if results:
-            Path(results).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+            Path(results).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
         return
     for name in names:
         for number in seed:

@@ -216,7 +216,8 @@ def compare(environment, seeds, **options):
 def main(environment, algorithm, penalty, seed, compare_all, results, **options):
     names = sorted(ENVIRONMENTS) if environment == "all" else [environment]
     if compare_all:
-        told = {name: compare(name, seed, **options) for name in names}
+        told = json.loads(Path(results).read_text("utf-8")) if results and Path(results).exists() else {}
+        told.update({name: compare(name, seed, **options) for name in names})
         if results:
             Path(results).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
         return
@@ -235,5 +236,5 @@ if __name__ == "__main__":
     parser.add_argument("--episodes", type=int, default=200)
     parser.add_argument("--out", default="runs/third_party")
     parser.add_argument("--compare", action="store_true", dest="compare_all", help="ours and IQL")
-    parser.add_argument("--results", help="a file for what the comparison finds")
+    parser.add_argument("--results", help="a file for what the comparison finds; other environments in it stay")
     main(**vars(parser.parse_args()))

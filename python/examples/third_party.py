@@ -7,7 +7,7 @@
     python python/examples/third_party.py all --compare --seed 1 2 3 --results docs/results/third_party.json
 
 Trains, sweeps and prints the front; runs go to runs/third_party/ENVIRONMENT/ARM/seed_K, and one that is there is
-not made again. `--compare` does so for one model of ours and for IQL at two prices of the cost (a training each),
+not made again. `--compare` does so for one model of ours and for IQL at some prices of the cost (a training each),
 and tells the area between each front and the random policy (hypervolume), and who dominates whom.
 """
 
@@ -128,8 +128,6 @@ ENVIRONMENTS = {
     "foraging": (FORAGING, SPARSE, OURS, IQL),
 }
 MULTIPLIERS = [0.0, 0.05, 0.1, 0.2, 0.5, 1.0]
-ARMS = [("cg_cmarl", 0.0), ("iql", 0.0), ("iql", 0.2)]
-"""Of the comparison: an algorithm, and what it pays for a unit of the cost if it knows no multipliers."""
 START_SEED = 20_261_117
 """Of the start states that are played, the same for all; none that anything was chosen on."""
 
@@ -183,24 +181,22 @@ def dominates(one, other):
     return one[0] >= other[0] and one[1] <= other[1] and one != other
 
 
-def compare(environment, seeds, **options):
-    """All arms on all seeds, and what became of them."""
+def compare(environment, seeds, prices, **options):
+    """Ours and IQL at each price of the cost, on all seeds, and what became of them."""
     rows = []
     for seed in seeds:
-        fronts = {
-            (algorithm, penalty): front_of(environment, algorithm, penalty, seed, **options)
-            for algorithm, penalty in ARMS
-        }
-        corner = fronts["cg_cmarl", 0.0].pop("random")
-        ours = fronts.pop(("cg_cmarl", 0.0))
-        theirs = {f"penalty {penalty:g}": points for (_, penalty), points in fronts.items()}
-        theirs = {label: next(p for name, p in points.items() if name != "random") for label, points in theirs.items()}
+        ours = front_of(environment, "cg_cmarl", 0.0, seed, **options)
+        corner = ours.pop("random")
+        theirs = {}
+        for price in prices:
+            points = front_of(environment, "iql", price, seed, **options)
+            (theirs[f"penalty {price:g}"],) = (point for name, point in points.items() if name != "random")
         rows.append({
             "seed": seed, "random": corner, "cg_cmarl": ours, "iql": theirs,
             "hypervolume": {
                 "cg_cmarl": round(hypervolume(ours.values(), corner), 4),
-                "iql without a price": round(hypervolume([theirs["penalty 0"]], corner), 4),
-                "iql, two trainings": round(hypervolume(theirs.values(), corner), 4),
+                **{f"iql, {label}": round(hypervolume([point], corner), 4) for label, point in theirs.items()},
+                "iql, all trainings": round(hypervolume(theirs.values(), corner), 4),
             },
             "iql dominated by": {
                 label: [name for name, own in ours.items() if dominates(own, point)] for label, point in theirs.items()
@@ -213,11 +209,11 @@ def compare(environment, seeds, **options):
     return rows
 
 
-def main(environment, algorithm, penalty, seed, compare_all, results, **options):
+def main(environment, algorithm, penalty, seed, compare_all, prices, results, **options):
     names = sorted(ENVIRONMENTS) if environment == "all" else [environment]
     if compare_all:
         told = json.loads(Path(results).read_text("utf-8")) if results and Path(results).exists() else {}
-        told.update({name: compare(name, seed, **options) for name in names})
+        told.update({name: compare(name, seed, prices, **options) for name in names})
         if results:
             Path(results).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
         return
@@ -236,5 +232,6 @@ if __name__ == "__main__":
     parser.add_argument("--episodes", type=int, default=200)
     parser.add_argument("--out", default="runs/third_party")
     parser.add_argument("--compare", action="store_true", dest="compare_all", help="ours and IQL")
+    parser.add_argument("--prices", type=float, nargs="+", default=[0.0, 0.2], help="of IQL in the comparison")
     parser.add_argument("--results", help="a file for what the comparison finds; other environments in it stay")
     main(**vars(parser.parse_args()))

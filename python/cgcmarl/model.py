@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,13 +41,35 @@ class Tables:
 class Policy:
     """A frozen policy: states in, joint actions out."""
 
-    def __init__(self, native: _native.Policy, agents: int, state_width: int) -> None:
+    def __init__(self, native: _native.Policy, spec: Mapping[str, Any]) -> None:
         self._native = native
-        self.agents = agents
-        self.state_width = state_width
+        self.task: str = spec["task"]
+        self.agents: int = spec["n_agents"]
+        self.state_width: int = spec["state_width"]
+        self._seen_width: int = spec["agent_width"]
+        self._actions: list[int] = spec["n_actions"]
 
-    def act(self, states: ArrayLike) -> NDArray[np.int64]:
-        """One action for each agent: a row for each state, or a flat array for a single state."""
+    @overload
+    def act(self, states: ArrayLike) -> NDArray[np.int64]: ...
+
+    @overload
+    def act(
+        self, states: Mapping[str, ArrayLike], infos: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> dict[str, int]: ...
+
+    def act(
+        self,
+        states: ArrayLike | Mapping[str, ArrayLike],
+        infos: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> NDArray[np.int64] | dict[str, int]:
+        """One action for each agent: a row for each state, or a flat array for a single state.
+
+        In an environment that others wrote also by agent: what each one sees, as `reset` and `step` return
+        it, with `infos` where they hold an `action_mask`.
+        """
+        if isinstance(states, Mapping):
+            row = self._state(states, infos or {})
+            return dict(zip(states, map(int, self._native.act(row[None])[0])))
         try:
             rows = np.asarray(states, dtype=np.float32)
         except (TypeError, ValueError) as error:
@@ -58,6 +80,32 @@ class Policy:
             actions: NDArray[np.int64] = self._native.act(rows[None])[0]
             return actions
         return self._native.act(rows)
+
+    def _state(
+        self, seen: Mapping[str, ArrayLike], infos: Mapping[str, Mapping[str, Any]]
+    ) -> NDArray[np.float32]:
+        """The state of an environment that others wrote: what its agents see, then what they may do."""
+        if self.task != _external.TASK:
+            raise ValueError(
+                f"observations: regions of {self.task!r} see more than its agents do; "
+                "take the state, `environment.state()`"
+            )
+        if len(seen) != self.agents:
+            raise ValueError(f"observations: {len(seen)} agents, and the team has {self.agents}")
+        rows = []
+        for agent, numbers in seen.items():
+            row = np.asarray(numbers, dtype=np.float32).ravel()
+            if row.size != self._seen_width:
+                raise ValueError(
+                    f"observations[{agent!r}]: {row.size} numbers, not {self._seen_width}"
+                )
+            rows.append(row)
+        for agent, n_actions in zip(seen, self._actions):
+            mask = np.asarray(infos.get(agent, {}).get("action_mask", np.ones(n_actions)))
+            if mask.shape != (n_actions,):
+                raise ValueError(f"infos[{agent!r}]: an action_mask of the shape {mask.shape}")
+            rows.append(mask.astype(np.float32))
+        return np.concatenate(rows)
 
 
 class Model:
@@ -104,7 +152,7 @@ class Model:
         agents = maybe_whole("agents", agents, 1)
         native = self._native.policy(self._row(multiplier), agents)
         spec = json.loads(self._native.about(agents))["spec"]
-        return Policy(native, spec["n_agents"], spec["state_width"])
+        return Policy(native, spec)
 
     def sweep(
         self,

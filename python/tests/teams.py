@@ -73,6 +73,44 @@ class Choir(ParallelEnv):
         return seen, rewards, terminations, truncations, infos
 
 
+class Rests(Choir):
+    """A singer may not sing the note that it sang last, nor may it sing what it may not."""
+
+    def masks(self):
+        return {agent: {"action_mask": (np.arange(4) != last).astype(np.int8)} for agent, last in self.last.items()}
+
+    def reset(self, seed=None, options=None):
+        seen, _ = super().reset(seed)
+        self.last = dict.fromkeys(self.agents, -1)
+        return seen, self.masks()
+
+    def step(self, actions):
+        assert all(actions[agent] != self.last[agent] for agent in self.agents), (actions, self.last)
+        self.last = {agent: int(action) for agent, action in actions.items()}
+        *rest, infos = super().step(actions)
+        return *rest, {agent: {**info, **self.masks()[agent]} for agent, info in infos.items()}
+
+
+class Strolling(Choir):
+    """Singers who walk about: behind the cue they see where they are."""
+
+    def __init__(self, **arguments):
+        super().__init__(**arguments)
+        self.spaces = {a: Box(-1.0, 1.0, (6,), np.float32) for a in self.possible_agents}
+
+    def seen(self):
+        place = lambda: self.rng.uniform(-1.0, 1.0, 2).astype(np.float32)
+        return {agent: np.concatenate([row, place()]) for agent, row in super().seen().items()}
+
+
+def rests(**arguments):
+    return Rests(**arguments)
+
+
+def strolling(**arguments):
+    return Strolling(**arguments)
+
+
 def choir(**arguments):
     return Choir(**arguments)
 

@@ -1,5 +1,6 @@
 """Every example runs: both notebooks, the searches, the one that needs PyTorch where it is installed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -34,12 +35,27 @@ def test_every_example_is_known_here():
 
 
 @pytest.mark.parametrize(("name", "package"), [("formation", "mpe2"), ("rware", "rware"), ("foraging", "lbforaging")])
-@pytest.mark.parametrize("algorithm", ["cg_cmarl", "iql"])
-def test_the_environments_of_others_train_and_sweep(name, package, algorithm, tmp_path):
+def test_the_environments_of_others_train_and_sweep(name, package, tmp_path):
     needs(package)
-    words = ["--algorithm", algorithm, "--steps", "1200", "--episodes", "3", "--out", str(tmp_path / "run")]
-    told = play("third_party.py", name, *words)
-    assert f"{name}, {algorithm}, seed 1" in told and "random" in told
+    words = ["--compare", "--steps", "1200", "--episodes", "3", "--out", str(tmp_path)]
+    told = play("third_party.py", name, *words, "--results", str(tmp_path / "results.json"))
+    assert all(f"{name}, {arm}, seed 1" in told for arm in ["cg_cmarl", "iql", "iql_0.2"])
+    (row,) = json.loads((tmp_path / "results.json").read_text("utf-8"))[name]
+    assert list(row["cg_cmarl"])[0] == "λ=0" and list(row["iql"]) == ["penalty 0", "penalty 0.2"]
+    again = play("third_party.py", name, "--algorithm", "iql", "--penalty", "0.2", "--out", str(tmp_path))
+    assert f"{row['iql']['penalty 0.2'][0]:9.3f}" in again  # what is there is not made again
+
+
+def test_areas_and_who_dominates(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from third_party import dominates, hypervolume
+
+    # Two steps of a staircase; a third point is dominated, a fourth costs more than the corner.
+    points = [(2.0, 0.1), (3.0, 0.3), (1.5, 0.2), (9.0, 0.6)]
+    assert hypervolume(points, (1.0, 0.5)) == pytest.approx(1.0 * 0.4 + 1.0 * 0.2)
+    assert hypervolume([], (1.0, 0.5)) == 0.0
+    assert dominates([2.0, 0.1], [1.5, 0.2]) and not dominates([3.0, 0.3], [2.0, 0.1])
+    assert not dominates([2.0, 0.1], [2.0, 0.1])
 
 
 def test_the_notebook_of_a_task_of_ours():

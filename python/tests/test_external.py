@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cgcmarl
+from conftest import MODEL
 
 HERE = Path(__file__).parent
 SMALL = dict(
@@ -44,6 +46,52 @@ def test_a_team_learns_and_the_multiplier_trades(choir):
     assert free["team_return"] > 25 > 3 > random["team_return"]
     assert careful["cost_strain"] < 0.05 < 0.15 < free["cost_strain"]
     assert choir.agents == 3 and choir.constraints == ["strain"]
+
+
+def test_the_policy_plays_by_what_agents_see(choir):
+    import teams
+
+    environment, policy = teams.choir(), choir.policy(0.0)
+    earned = []
+    for seed in range(20):
+        seen, infos = environment.reset(seed=seed)
+        while environment.agents:
+            actions = policy.act(seen, infos)
+            state = np.concatenate([*seen.values(), np.ones(12)])
+            assert list(actions) == environment.agents and list(actions.values()) == policy.act(state).tolist()
+            seen, rewards, _, _, infos = environment.step(actions)
+            earned.append(rewards["singer_0"])
+    assert np.mean(earned) > 0.8
+    seen, _ = environment.reset(seed=0)
+    only = {"singer_1": {"action_mask": np.eye(4, dtype=np.int8)[2]}}
+    assert policy.act(seen, only)["singer_1"] == 2
+    for wrong, told in [
+        ({"singer_0": seen["singer_0"]}, "1 agents, and the team has 3"),
+        ({**seen, "singer_1": [1.0]}, r"observations\['singer_1'\]: 1 numbers, not 4"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            policy.act(wrong)
+    with pytest.raises(ValueError, match="take the state"):
+        cgcmarl.load(MODEL).policy(0.5).act({"agent_0": [0.0]})
+
+
+def test_what_the_masks_forbid_is_never_played(tmp_path):
+    """The environment itself raises where a singer does what it may not."""
+    model = learn(tmp_path / "run", env="teams:rests", total_steps=2000, **{"random_actions.start": 0.5})
+    assert model.sweep([0.0], episodes=20).points[0]["team_return"] > 0.0
+
+
+def test_regions_follow_the_neighbours(tmp_path):
+    arguments = {"singers": 4}
+    model = learn(
+        tmp_path / "run", env="teams:strolling", arguments=arguments, total_steps=1000,
+        regions="k_nearest", positions=[4, 5], k=1,
+    )  # fmt: skip
+    places = np.array([[0.0, 0.0], [0.1, 0.0], [0.9, 0.9], [0.9, 0.8]])
+    state = np.concatenate([*[[1, 0, 0, 0, *place] for place in places], np.ones(16)])
+    assert sorted(map(sorted, model.tables(state, multiplier=0.0).regions)) == [[0, 1], [2, 3]]
+    state[6 * 1 + 4 : 6 * 1 + 6] = 0.9
+    assert [1, 2] in map(sorted, model.tables(state, multiplier=0.0).regions)
 
 
 def test_the_number_of_processes_changes_nothing(choir, tmp_path):

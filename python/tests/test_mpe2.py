@@ -1,7 +1,5 @@
 """Beside the real MPE2: the same episodes, and a trained policy that plays there as it does here."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -10,12 +8,12 @@ from cgcmarl.mpe2 import simple_spread_state
 from conftest import MODEL
 
 simple_spread_v3 = pytest.importorskip("mpe2.simple_spread_v3")
+simple_tag_v3 = pytest.importorskip("mpe2.simple_tag_v3")
+FORCES = np.array([[x, y] for x in (-1.0, -0.5, 0.0, 0.5, 1.0) for y in (-1.0, -0.5, 0.0, 0.5, 1.0)])
 
 
 def theirs(agents, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return simple_spread_v3.parallel_env(N=agents, **options)
+    return simple_spread_v3.parallel_env(N=agents, **options)
 
 
 def world_snapshot(world, steps=0):
@@ -45,6 +43,50 @@ def test_the_same_actions_give_the_same_episode(agents):
             assert np.abs(ours.observations()[0] - rows).max() < 1e-5
 
 
+def away(world):
+    """Where the prey of our task runs: from the nearest predator, and back from the border."""
+    *predators, prey = world.agents
+    me = prey.state.p_pos
+    nearest = min((me - predator.state.p_pos for predator in predators), key=np.linalg.norm)
+    back = np.maximum((0.25 - (0.9 - np.abs(me))) / 0.25, 0.0)
+    wanted = nearest / np.linalg.norm(nearest) - 2.0 * back * np.sign(me)
+    return wanted / np.abs(wanted).max()
+
+
+def chase(world):
+    """The forces of the grid that point at the prey best."""
+    *predators, prey = world.agents
+    wanted = np.array([prey.state.p_pos - predator.state.p_pos for predator in predators])
+    wanted /= np.abs(wanted).max(axis=1, keepdims=True)
+    return np.linalg.norm(wanted[:, None] - FORCES, axis=2).argmin(axis=1)
+
+
+def motors(force):
+    """MPE2's continuous action with this force: nothing, left, right, down, up."""
+    (x, y) = force
+    return np.array([0.0, max(-x, 0.0), max(x, 0.0), max(-y, 0.0), max(y, 0.0)])
+
+
+@pytest.mark.parametrize("agents", [3, 5])
+def test_a_hunt_is_the_same_episode_in_simple_tag(agents):
+    ours = cgcmarl.make("simple_tag", agents=agents, n=1)
+    env = simple_tag_v3.raw_env(num_adversaries=agents, continuous_actions=True, dynamic_rescaling=False)
+    rng = np.random.default_rng(agents)
+    touches = 0
+    for episode in range(10):
+        env.reset(seed=episode)
+        ours.restore(world_snapshot(env.world))
+        for step in range(25):
+            joint = chase(env.world) if episode % 2 else rng.integers(25, size=agents)
+            for force in [*FORCES[joint], away(env.world)]:
+                env.step(motors(force))
+            after = ours.step([joint])
+            assert np.abs(ours.snapshot() - world_snapshot(env.world, step + 1)).max() < 1e-9
+            assert env.rewards["adversary_0"] == 10 * after.metrics["touches"][0]
+            touches += after.metrics["touches"][0]
+    assert touches > 0
+
+
 def force(env, agent, vector):
     """Sets what an agent's motors do; MPE2 has five actions, our default team twenty-five."""
     agent.action.u = np.array(vector, dtype=np.float64) * (agent.accel or 5.0)
@@ -58,8 +100,6 @@ def test_a_trained_policy_plays_in_the_real_world_as_it_does_here():
     world = env.aec_env.env.env.world if not hasattr(env.unwrapped, "world") else env.unwrapped.world
     for agent in world.agents:
         agent.collide = False
-    levels = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-    vectors = np.array([[x, y] for x in levels for y in levels])
     here = cgcmarl.make(agents=3, n=1)
     covered, collided, episodes = [], [], 300
     for episode in range(episodes):
@@ -75,7 +115,7 @@ def test_a_trained_policy_plays_in_the_real_world_as_it_does_here():
             seen = {a: env.aec_env.observe(a) for a in env.possible_agents}
             joint = policy.act(simple_spread_state(seen))
             for agent, action in zip(world.agents, joint):
-                force(env, agent, vectors[action])
+                force(env, agent, FORCES[action])
             world.step()
             places = np.array([agent.state.p_pos for agent in world.agents])
             apart = np.linalg.norm(places[:, None] - places[None], axis=2)

@@ -15,11 +15,14 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from ..environment import Environment, tasks
 
 Observation = NDArray[np.float32]
+MAY_SEE_NOTHING = frozenset({"capture", "predator_prey"})
+"""Tasks in which an agent may be next to no target, or out of the game."""
 
 
 class TaskEnv(ParallelEnv):  # type: ignore[misc, type-arg, unused-ignore]
     """One environment of a task. What each agent pays is in `infos[agent]["cost"]`, by constraint;
-    which actions it may take in `infos[agent]["action_mask"]`."""
+    which actions it may take in `infos[agent]["action_mask"]`. Where an agent may see nothing at all, what it
+    sees ends with a 1, so that nothing is told from no observation."""
 
     metadata: dict[str, Any]
 
@@ -44,7 +47,8 @@ class TaskEnv(ParallelEnv):  # type: ignore[misc, type-arg, unused-ignore]
         self.environment = Environment(task, 1, **options)
         self.possible_agents = [f"agent_{i}" for i in range(self.environment.agents)]
         self.agents: list[str] = []
-        shape = (self.environment.observation_width,)
+        self._marked = task in MAY_SEE_NOTHING
+        shape = (self.environment.observation_width + self._marked,)
         self.observation_spaces = {agent: _anything(shape) for agent in self.possible_agents}
         self.action_spaces = {
             agent: Discrete(n) for agent, n in zip(self.possible_agents, self.environment.actions)
@@ -139,7 +143,10 @@ class TaskEnv(ParallelEnv):  # type: ignore[misc, type-arg, unused-ignore]
             self._window = None
 
     def _seen(self) -> dict[str, Observation]:
-        return dict(zip(self.agents, self.environment.observations()[0]))
+        rows = self.environment.observations()[0]
+        if self._marked:
+            rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=1.0)
+        return dict(zip(self.agents, rows))
 
     def _infos(self, costs: NDArray[Any]) -> dict[str, dict[str, Any]]:
         masks = self.environment.masks()[0].astype(np.int8)

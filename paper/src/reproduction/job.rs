@@ -155,6 +155,20 @@ fn missing(row: &RowResult, plan: &Plan) -> Vec<Layout> {
     plan.layouts.iter().filter(is_missing).copied().collect()
 }
 
+/// Whether a row came out the same again but for the times: every number, and every setting once keys
+/// that are newer than a file stand for their defaults.
+pub fn same_again(plan: &Plan, known: &RowResult, again: &RowResult) -> Result<bool> {
+    let config = plan.jobs().first().map(|job| plan.config(job)).transpose()?;
+    let settings = difference(&known.settings, &again.settings, config.as_ref())?;
+    let retold = RowResult {
+        version: again.version.clone(),
+        config: again.config.clone(),
+        settings: again.settings.clone(),
+        ..known.without_timing()
+    };
+    Ok(settings.is_none() && retold == again.without_timing())
+}
+
 /// Only who trains to a plateau takes a training that ended before its steps were done.
 fn is_long_enough(row: &RowResult, plan: &Plan) -> bool {
     plan.budget == Budget::Plateau || row.trained >= row.steps

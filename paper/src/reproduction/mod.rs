@@ -28,7 +28,9 @@ pub use counts::Counts;
 pub use curve::Curve;
 pub use gather::{gather, open, results};
 pub use greedy::{GREEDY_STARTS, GreedyCurve};
-pub use job::{JobEnd, Places, REPORT_STARTS, SELECTION_STARTS, is_done, run_job, run_reference};
+pub use job::{
+    JobEnd, Places, REPORT_STARTS, SELECTION_STARTS, is_done, run_job, run_reference, same_again,
+};
 pub use ladder::Change;
 pub use marl_eval::marl_eval;
 pub use plan::{Budget, Job, LAYOUTS, Plan};

@@ -9,7 +9,7 @@ use cgcmarl::{
 };
 use cgcmarl_paper::reproduction::{
     Arm, Budget, JobEnd, Places, Plan, ROWS, Row, RowResult, Rows, gather, is_done, marl_eval,
-    run_job, run_reference,
+    run_job, run_reference, same_again,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, fs};
@@ -167,6 +167,24 @@ fn methods_are_compared_over_seeds_episodes_and_layouts() {
         assert!(front.from_nadir.mean <= front.from_worst.mean + 1e-12, "{front:?}");
     }
     assert!(team.points.iter().all(|point| !point.converged && point.per_seed.len() == 1));
+}
+
+/// A key that is newer than a file stands for its default; a number or a setting that differs is seen.
+#[test]
+fn a_row_that_lacks_a_newer_key_comes_out_the_same() {
+    let (plan, folder) = (plan(&["iql_0.3"], 3), tempdir().unwrap());
+    run(&plan, folder.path());
+    let again = Rows::read(folder.path()).trained.remove(0);
+    let mut known = again.clone();
+    let learning = known.settings["iql"]["learning"].as_object_mut().unwrap();
+    assert!(learning.remove("time_limit_ends").is_some());
+    known.config = known.settings_digest();
+    assert!(known.config != again.config && same_again(&plan, &known, &again).unwrap());
+    known.trained += 1;
+    assert!(!same_again(&plan, &known, &again).unwrap());
+    let mut other = again.clone();
+    other.settings["iql"]["learning"]["gamma"] = 0.5.into();
+    assert!(!same_again(&plan, &other, &again).unwrap());
 }
 
 /// Ends a training once it has this many steps.

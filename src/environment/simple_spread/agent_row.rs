@@ -11,7 +11,7 @@ use super::{
     bearing::{Bearing, write_bearing, write_occupancy},
     observation::{Parts, write_members},
     observation_options::ObservationOptions,
-    sight::{Sight, TeamSize, insert},
+    row_features::{RowFeatures, TeamSize, insert},
 };
 use crate::environment::{frame::Frame, symmetry::transform};
 
@@ -36,7 +36,7 @@ pub(super) fn width(options: &ObservationOptions, n_agents: usize) -> usize {
 /// Which entries a row has, and in which frame.
 #[derive(Clone, Debug)]
 pub(super) struct SharedRow {
-    sight: Sight,
+    features: RowFeatures,
     landmark_width: usize,
     n_others: usize,
     width: usize,
@@ -46,7 +46,7 @@ pub(super) struct SharedRow {
 impl SharedRow {
     pub(super) fn new(options: &ObservationOptions, team: TeamSize) -> Self {
         Self {
-            sight: Sight::new(options, team),
+            features: RowFeatures::new(options, team),
             landmark_width: landmark_width(options),
             n_others: options.n_others(team.n_agents),
             width: width(options, team.n_agents),
@@ -78,9 +78,9 @@ impl SharedRow {
         symmetry: usize,
         row: &mut [f32],
     ) {
-        let rest = write_members(parts, &[agent], symmetry, self.sight.positions, row);
-        let (landmarks, rest) = rest.split_at_mut(self.sight.n_landmarks * self.landmark_width);
-        let shown = self.sight.team.as_ref().map_or(&[][..], |numbers| &numbers[..]);
+        let rest = write_members(parts, &[agent], symmetry, self.features.positions, row);
+        let (landmarks, rest) = rest.split_at_mut(self.features.n_landmarks * self.landmark_width);
+        let shown = self.features.team.as_ref().map_or(&[][..], |numbers| &numbers[..]);
         let (team, others) = rest.split_at_mut(shown.len());
         team.copy_from_slice(shown);
         self.write_landmarks(near, parts, agent, symmetry, landmarks);
@@ -96,24 +96,30 @@ impl SharedRow {
         cells: &mut [f32],
     ) {
         let (me, velocity) = (parts.positions[agent], parts.velocities[agent]);
-        let sight = &self.sight;
-        let kept = sight.n_landmarks.min(parts.landmarks.len());
+        let features = &self.features;
+        let kept = features.n_landmarks.min(parts.landmarks.len());
         nearest(near, kept, parts.landmarks.iter().map(|landmark| distance(me, *landmark)));
         let mut columns = cells.chunks_exact_mut(self.landmark_width);
         for (&(_, landmark), cells) in near.iter().zip(columns.by_ref()) {
             let landmark = parts.landmarks[landmark];
-            write_bearing(&Bearing::of(me, landmark, sight.ahead(velocity)), 0, 1, symmetry, cells);
-            if sight.occupancy {
+            write_bearing(
+                &Bearing::of(me, landmark, features.ahead(velocity)),
+                0,
+                1,
+                symmetry,
+                cells,
+            );
+            if features.occupancy {
                 let mut occupants = [(0.0, 0); OCCUPANTS];
-                sight.find_occupants(parts, landmark, |other| other != agent, &mut occupants);
+                features.find_occupants(parts, landmark, |other| other != agent, &mut occupants);
                 let cells = cells[5..].chunks_exact_mut(2).zip(occupants);
                 cells.for_each(|(cells, (distance, _))| write_occupancy(distance, cells));
             }
-            if sight.flags {
+            if features.flags {
                 cells[self.landmark_width - 1] = 1.0;
             }
         }
-        columns.for_each(|cells| sight.write_padding(parts, &[agent], symmetry, cells));
+        columns.for_each(|cells| features.write_padding(parts, &[agent], symmetry, cells));
     }
 
     fn write_others(
@@ -132,7 +138,7 @@ impl SharedRow {
         nearest(near, self.n_others.min(n - 1), away);
         let mut cells = cells.chunks_exact_mut(OTHER);
         for (&(_, other), cells) in near.iter().zip(cells.by_ref()) {
-            write_bearing(&self.sight.between(parts, agent, other), 0, 1, symmetry, cells);
+            write_bearing(&self.features.between(parts, agent, other), 0, 1, symmetry, cells);
             cells[5..7].copy_from_slice(&transform(symmetry, velocities[other]));
             cells[7] = 1.0;
         }

@@ -4,7 +4,7 @@ use super::{
     observation::Parts,
     observation_options::ObservationOptions,
     relative_row::{RelativeRow, Scratch},
-    sight::TeamSize,
+    row_features::TeamSize,
 };
 use crate::rng::{Purpose, Streams};
 

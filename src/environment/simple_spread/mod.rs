@@ -18,8 +18,8 @@ mod recipe;
 pub mod recording;
 mod relative_row;
 pub mod reward;
+mod row_features;
 mod row_layout;
-mod sight;
 mod task;
 
 pub use super::particle::GRID;

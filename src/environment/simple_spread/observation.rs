@@ -5,12 +5,12 @@
 use super::{
     agent_row::{Near, SharedRow},
     relative_row::{RelativeRow, Scratch},
+    row_features::TeamSize,
     row_layout::member_groups,
-    sight::TeamSize,
 };
 pub use super::{
     observation_options::{AgentRowKind, ObservationKind, ObservationOptions, agent_width},
-    sight::PADDING_LANDMARK,
+    row_features::PADDING_LANDMARK,
 };
 pub use crate::environment::frame::Frame;
 use crate::{

@@ -12,7 +12,7 @@ use super::{
     neighbourhood::{Extent, Neighbourhood},
     observation::{Parts, pairs_of, write_members},
     observation_options::ObservationOptions,
-    sight::{NOBODY, Sight, TeamSize, insert},
+    row_features::{NOBODY, RowFeatures, TeamSize, insert},
 };
 
 /// An agent nearer than this to a landmark covers it.
@@ -23,7 +23,7 @@ const NONE: (f32, usize) = (f32::INFINITY, usize::MAX);
 /// Which entries a row has, and how they are measured.
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRow {
-    pub(super) sight: Sight,
+    pub(super) features: RowFeatures,
     /// Landmarks shown beyond the nearest that nobody outside the region covers.
     pub(super) n_free: usize,
     /// Whether each member sees the landmark that an auction gives it.
@@ -62,7 +62,7 @@ impl Scratch {
 impl RelativeRow {
     pub(super) fn new(options: &ObservationOptions, team: TeamSize, region_size: usize) -> Self {
         Self {
-            sight: Sight::new(options, team),
+            features: RowFeatures::new(options, team),
             n_free: options.free_landmarks,
             auction: options.auction,
             region_size,
@@ -91,7 +91,7 @@ impl RelativeRow {
         }
         scratch.bearings.resize(n * n, Bearing::default());
         for agent in agents {
-            let ahead = self.sight.ahead(parts.velocities[agent]);
+            let ahead = self.features.ahead(parts.velocities[agent]);
             let cells = &mut scratch.bearings[agent * n..][..n];
             for (cell, &landmark) in cells.iter_mut().zip(parts.landmarks) {
                 *cell = Bearing::of(parts.positions[agent], landmark, ahead);
@@ -99,7 +99,7 @@ impl RelativeRow {
         }
         if self.needs_occupants() {
             let kept = self.region_size + 1;
-            measure_occupants(&self.sight, &mut scratch.occupants, parts, kept);
+            measure_occupants(&self.features, &mut scratch.occupants, parts, kept);
         }
     }
 
@@ -122,15 +122,15 @@ impl RelativeRow {
     }
 
     fn needs_occupants(&self) -> bool {
-        self.sight.occupancy || self.n_free > 0
+        self.features.occupancy || self.n_free > 0
     }
 
     fn extent(&self) -> Extent {
         Extent {
-            n_landmarks: self.sight.n_landmarks,
-            n_open: if self.n_free > 0 { self.sight.n_landmarks + self.n_free } else { 0 },
+            n_landmarks: self.features.n_landmarks,
+            n_open: if self.n_free > 0 { self.features.n_landmarks + self.n_free } else { 0 },
             region_size: self.region_size,
-            look_ahead: self.sight.look_ahead,
+            look_ahead: self.features.look_ahead,
             covered: COVERED,
         }
     }
@@ -145,39 +145,40 @@ impl RelativeRow {
         row: &mut [f32],
     ) {
         let size = members.len();
-        let rest = write_members(parts, members, symmetry, self.sight.positions, row);
+        let rest = write_members(parts, members, symmetry, self.features.positions, row);
         let rest = self.write_claims(&scratch.auction, parts, members, symmetry, rest);
         let (pairs, rest) = rest.split_at_mut(5 * (size * (size - 1) / 2));
         for (cells, (a, b)) in pairs.chunks_exact_mut(5).zip(pairs_of(members)) {
-            write_bearing(&self.sight.between(parts, a, b), 0, 1, symmetry, cells);
+            write_bearing(&self.features.between(parts, a, b), 0, 1, symmetry, cells);
         }
         let width = self.landmark_width(size);
-        let (landmarks, team) = rest.split_at_mut(width * (self.sight.n_landmarks + self.n_free));
-        if let Some(numbers) = self.sight.team {
+        let (landmarks, team) =
+            rest.split_at_mut(width * (self.features.n_landmarks + self.n_free));
+        if let Some(numbers) = self.features.team {
             team.copy_from_slice(&numbers);
         }
         self.choose(scratch, parts, members);
         let mut columns = landmarks.chunks_exact_mut(width);
         for (&(_, landmark), cells) in scratch.chosen.iter().zip(columns.by_ref()) {
             if landmark == usize::MAX {
-                self.sight.write_padding(parts, members, symmetry, cells);
+                self.features.write_padding(parts, members, symmetry, cells);
                 continue;
             }
             for (slot, &agent) in members.iter().enumerate() {
-                let ahead = self.sight.ahead(parts.velocities[agent]);
+                let ahead = self.features.ahead(parts.velocities[agent]);
                 let bearing = scratch.bearing(parts, agent, landmark, ahead);
                 write_bearing(&bearing, slot, size, symmetry, cells);
             }
-            if self.sight.occupancy {
+            if self.features.occupancy {
                 let outside = outsider(&scratch.occupants, landmark, members);
                 write_occupancy(outside, &mut cells[5 * size..]);
             }
-            if self.sight.flags {
+            if self.features.flags {
                 cells[width - 1] = 1.0;
             }
         }
         for cells in columns {
-            self.sight.write_padding(parts, members, symmetry, cells);
+            self.features.write_padding(parts, members, symmetry, cells);
         }
     }
 
@@ -195,7 +196,7 @@ impl RelativeRow {
         for (cells, &agent) in claims.chunks_exact_mut(5).zip(members) {
             match parts.landmarks.get(auction.landmark_of[agent]) {
                 Some(&landmark) => {
-                    let ahead = self.sight.ahead(parts.velocities[agent]);
+                    let ahead = self.features.ahead(parts.velocities[agent]);
                     let bearing = Bearing::of(parts.positions[agent], landmark, ahead);
                     write_bearing(&bearing, 0, 1, symmetry, cells);
                 }
@@ -217,7 +218,7 @@ impl RelativeRow {
             distances.fold(f32::INFINITY, f32::min)
         };
         chosen.clear();
-        chosen.resize(self.sight.n_landmarks.min(n), NONE);
+        chosen.resize(self.features.n_landmarks.min(n), NONE);
         let extent = self.extent();
         if scratch.crowd {
             for landmark in members.iter().flat_map(|&a| scratch.near.nearest(extent, a)) {
@@ -227,9 +228,9 @@ impl RelativeRow {
             (0..n).for_each(|landmark| insert(&mut chosen, key(landmark), landmark));
         }
         if self.n_free > 0 {
-            chosen.resize(self.sight.n_landmarks, NONE);
-            chosen.resize(self.sight.n_landmarks + self.n_free, NONE);
-            let (nearest, free) = chosen.split_at_mut(self.sight.n_landmarks);
+            chosen.resize(self.features.n_landmarks, NONE);
+            chosen.resize(self.features.n_landmarks + self.n_free, NONE);
+            let (nearest, free) = chosen.split_at_mut(self.features.n_landmarks);
             let mut offer = |landmark: usize| {
                 let shown = nearest.iter().any(|&(_, other)| other == landmark);
                 if !shown && outsider(&scratch.occupants, landmark, members) >= COVERED {
@@ -247,7 +248,7 @@ impl RelativeRow {
 
     /// Entries of a landmark.
     fn landmark_width(&self, size: usize) -> usize {
-        5 * size + 2 * usize::from(self.sight.occupancy) + usize::from(self.sight.flags)
+        5 * size + 2 * usize::from(self.features.occupancy) + usize::from(self.features.flags)
     }
 }
 
@@ -274,7 +275,7 @@ fn insert_once(sorted: &mut [(f32, usize)], key: f32, index: usize) {
 
 /// For each landmark the nearest agents.
 fn measure_occupants(
-    sight: &Sight,
+    features: &RowFeatures,
     occupants: &mut Vec<(f32, usize)>,
     parts: Parts<'_>,
     kept: usize,
@@ -282,6 +283,6 @@ fn measure_occupants(
     occupants.clear();
     occupants.resize(kept * parts.landmarks.len(), (NOBODY, usize::MAX));
     for (sorted, &landmark) in occupants.chunks_exact_mut(kept).zip(parts.landmarks) {
-        sight.find_occupants(parts, landmark, |_| true, sorted);
+        features.find_occupants(parts, landmark, |_| true, sorted);
     }
 }

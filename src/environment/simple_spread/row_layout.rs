@@ -15,7 +15,7 @@ impl RelativeRow {
     /// The entries of a relative row.
     pub(super) fn layout(&self) -> Vec<Group> {
         let size = self.region_size;
-        let mut groups = member_groups(size, self.sight.positions);
+        let mut groups = member_groups(size, self.features.positions);
         if self.auction {
             let claim = |member| format!("the auction's landmark as member {member} sees it");
             groups.extend((0..size).map(|member| (claim(member), 5)));
@@ -24,12 +24,12 @@ impl RelativeRow {
             let words = format!("displacement, distance and direction from member {a} to {b}");
             groups.push((words, 5));
         }
-        (0..self.sight.n_landmarks)
+        (0..self.features.n_landmarks)
             .for_each(|nth| self.landmark(&format!("landmark {nth}, nearest first"), &mut groups));
         (0..self.n_free).for_each(|nth| {
             self.landmark(&format!("free landmark {nth}, nearest first"), &mut groups);
         });
-        groups.extend(self.sight.team.map(|_| ("radius and density of the team".into(), 2)));
+        groups.extend(self.features.team.map(|_| ("radius and density of the team".into(), 2)));
         groups
     }
 
@@ -39,10 +39,10 @@ impl RelativeRow {
         groups.push((named("displacement from each member"), 2 * size));
         groups.push((named("distance from each member"), size));
         groups.push((named("direction from each member"), 2 * size));
-        if self.sight.occupancy {
+        if self.features.occupancy {
             groups.push((named("how far the nearest other agent is, and how near"), 2));
         }
-        if self.sight.flags {
+        if self.features.flags {
             groups.push((named("whether there is one"), 1));
         }
     }

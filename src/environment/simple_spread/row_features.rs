@@ -24,7 +24,7 @@ pub(super) struct TeamSize {
 
 /// Which of these entries a row has, and how they are measured.
 #[derive(Clone, Debug)]
-pub(super) struct Sight {
+pub(super) struct RowFeatures {
     pub(super) n_landmarks: usize,
     pub(super) positions: bool,
     pub(super) occupancy: bool,
@@ -39,7 +39,7 @@ pub(super) struct Sight {
     pub(super) team: Option<[f32; 2]>,
 }
 
-impl Sight {
+impl RowFeatures {
     pub(super) fn new(options: &ObservationOptions, team: TeamSize) -> Self {
         let TeamSize { n_agents, radius, half_side } = team;
         let density = half_side / (n_agents as f64).sqrt();

@@ -65,8 +65,10 @@ class Policy:
         """One action for each agent: a row for each state, or a flat array for a single state.
 
         In an environment that others wrote also by agent: what each one sees, as `reset` and `step` return
-        it, with `infos` where they hold an `action_mask`.
+        it (in the order of the environment's agents), with `infos` where they hold an `action_mask`.
         """
+        if infos is not None and not isinstance(infos, Mapping):
+            raise TypeError(f"infos: {type(infos).__name__}, not a mapping of agents")
         if isinstance(states, Mapping):
             row = self._state(states, infos or {})
             return dict(zip(states, map(int, self._native.act(row[None])[0])))
@@ -91,21 +93,49 @@ class Policy:
                 "take the state, `environment.state()`"
             )
         if len(seen) != self.agents:
-            raise ValueError(f"observations: {len(seen)} agents, and the team has {self.agents}")
-        rows = []
-        for agent, numbers in seen.items():
-            row = np.asarray(numbers, dtype=np.float32).ravel()
-            if row.size != self._seen_width:
-                raise ValueError(
-                    f"observations[{agent!r}]: {row.size} numbers, not {self._seen_width}"
-                )
-            rows.append(row)
-        for agent, n_actions in zip(seen, self._actions):
-            mask = np.asarray(infos.get(agent, {}).get("action_mask", np.ones(n_actions)))
-            if mask.shape != (n_actions,):
-                raise ValueError(f"infos[{agent!r}]: an action_mask of the shape {mask.shape}")
-            rows.append(mask.astype(np.float32))
+            names = ", ".join(map(str, seen))
+            raise ValueError(
+                f"observations: {len(seen)} agents ({names}), and the team has {self.agents}"
+            )
+        strangers = [name for name in infos if name not in seen]
+        if strangers:
+            raise ValueError(f"infos[{strangers[0]!r}]: no such agent in observations")
+        rows = [self._seen(agent, numbers) for agent, numbers in seen.items()]
+        masks = zip(seen, self._actions)
+        rows.extend(_mask(agent, infos.get(agent), n_actions) for agent, n_actions in masks)
         return np.concatenate(rows)
+
+    def _seen(self, agent: str, numbers: ArrayLike) -> NDArray[np.float32]:
+        """What one agent sees, flat."""
+        where = f"observations[{agent!r}]"
+        try:
+            found = np.asarray(numbers)
+            if np.iscomplexobj(found):
+                raise TypeError("complex numbers")
+            row = found.astype(np.float32).ravel()
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{where}: {error}") from error
+        if row.size != self._seen_width:
+            raise ValueError(f"{where}: {row.size} numbers, not {self._seen_width}")
+        wrong = np.flatnonzero(~np.isfinite(row))
+        if wrong.size:
+            raise ValueError(f"{where}[{wrong[0]}] is {row[wrong[0]]}")
+        return row
+
+
+def _mask(agent: str, info: Any, n_actions: int) -> NDArray[np.float32]:
+    """What one agent may do; everything where nothing is said."""
+    if info is not None and not isinstance(info, Mapping):
+        raise TypeError(f"infos[{agent!r}]: {type(info).__name__}, not a mapping")
+    said = (info or {}).get("action_mask")
+    if said is None:
+        return np.ones(n_actions, dtype=np.float32)
+    mask, where = np.asarray(said), f"infos[{agent!r}]['action_mask']"
+    if mask.shape != (n_actions,):
+        raise ValueError(f"{where}: the shape {mask.shape}, not ({n_actions},)")
+    if not np.isin(mask, (0, 1)).all() or not mask.any():
+        raise ValueError(f"{where}: {mask.tolist()}; zeros and ones, at least one of them a one")
+    return mask.astype(np.float32)
 
 
 class Model:

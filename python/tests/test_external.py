@@ -66,11 +66,24 @@ def test_the_policy_plays_by_what_agents_see(choir):
     only = {"singer_1": {"action_mask": np.eye(4, dtype=np.int8)[2]}}
     assert policy.act(seen, only)["singer_1"] == 2
     for wrong, told in [
-        ({"singer_0": seen["singer_0"]}, "1 agents, and the team has 3"),
+        ({"singer_0": seen["singer_0"]}, r"1 agents \(singer_0\), and the team has 3"),
         ({**seen, "singer_1": [1.0]}, r"observations\['singer_1'\]: 1 numbers, not 4"),
+        ({**seen, "singer_1": [1.0, 0.0, np.nan, 0.0]}, r"observations\['singer_1'\]\[2\] is nan"),
+        ({**seen, "singer_1": "abc"}, r"observations\['singer_1'\]: could not convert"),
+        ({**seen, "singer_1": [1j, 0, 0, 0]}, r"observations\['singer_1'\]: complex"),
     ]:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises((TypeError, ValueError), match=told):
             policy.act(wrong)
+    for infos, told in [
+        ({"nobody": {}}, r"infos\['nobody'\]: no such agent"),
+        ({"singer_1": None, "singer_2": 3}, r"infos\['singer_2'\]: int, not a mapping"),
+        ([1, 2], "infos: list, not a mapping"),
+        ({"singer_1": {"action_mask": np.zeros(4)}}, r"infos\['singer_1'\]\['action_mask'\]: \[0.0"),
+        ({"singer_1": {"action_mask": [0.5, 1, 1, 1]}}, "zeros and ones"),
+        ({"singer_1": {"action_mask": [1, 1]}}, r"the shape \(2,\), not \(4,\)"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=told):
+            policy.act(seen, infos)
     with pytest.raises(ValueError, match="take the state"):
         cgcmarl.load(MODEL).policy(0.5).act({"agent_0": [0.0]})
 

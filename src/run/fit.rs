@@ -31,7 +31,12 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
     };
     let all = algorithm.iter().map(|key| (key, false));
     let all: Vec<_> = all.chain(environment.iter().map(|key| (key, true))).collect();
-    if !all.is_empty() && model.trained_as(played).is_err() {
+    if !all.is_empty()
+        && let Err(error) = model.trained_as(played)
+    {
+        if matches!(error, Error::Setting { .. }) {
+            return Err(error);
+        }
         for &(key, is_environment) in &all {
             if key != "agents" && model.trained_as(&reverted(key, is_environment)).is_ok() {
                 let reason = "the trained network has another shape";
@@ -219,9 +224,13 @@ mod tests {
             ("hidden", "[64, 64]", "another shape"),
             ("multiplier_input", "false", "another shape"),
             ("kind", "paper", "another shape"),
+            ("acting.kept_pairs", "0", "must be above 0"),
+            ("acting.damping", "nan", "must be at least 0"),
+            ("acting.msg_iterations", "0", "must be"),
         ] {
+            let named = key.rsplit('.').next().unwrap();
             let error = told(&[(key, value), ("horizon", "30")]).unwrap_err().to_string();
-            assert!(error.contains(key) && error.contains(reason), "{error}");
+            assert!(error.contains(named) && error.contains(reason), "{error}");
         }
     }
 }

@@ -183,7 +183,14 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         None if trains => vec![Arm::Raw],
         None => Arm::ALL[1..].to_vec(),
     };
-    for arm in shown.into_iter().filter(|arm| rows.has_own(*arm) || trains) {
+    let shown: Vec<Arm> = shown.into_iter().filter(|arm| rows.has_own(*arm) || trains).collect();
+    if let Some(arm) = arm.filter(|_| shown.is_empty()) {
+        bail!(
+            "no row of the arm `{}` is known: train some with `--budget quick` (or standard, full, plateau)",
+            arm.name()
+        );
+    }
+    for arm in shown {
         let results = results(&rows, arm);
         let written = reproduction::save(&args.out, &rows, &results)?;
         print(&summary(&results, &args.out.join(arm.name()), &written))?;
@@ -222,6 +229,12 @@ fn places(args: &ReproduceArgs) -> Places {
 fn rerun(args: &ReproduceArgs, file: &Path) -> anyhow::Result<ExitCode> {
     let known = RowResult::read(file)?;
     let plan = Plan::of_row(&known)?;
+    let made = known.place(&args.out);
+    ensure!(
+        !made.exists(),
+        "{} is there already, and would only be compared: name another folder with `--out`, in which the row is trained again",
+        made.display()
+    );
     // The row itself must not count as done.
     let places = Places { known: None, ..places(args) };
     let runner = JobRunner { plan: &plan, places: &places, n_workers: 1, quiet: args.quiet };
@@ -233,7 +246,6 @@ fn rerun(args: &ReproduceArgs, file: &Path) -> anyhow::Result<ExitCode> {
     if let Some(failure) = failures.first() {
         bail!("{failure}");
     }
-    let made = known.place(&args.out);
     let again = RowResult::read(&made)?;
     let same = same_again(&plan, &known, &again)?;
     let verdict = if same { "the same in every number" } else { "NOT the same" };

@@ -70,7 +70,11 @@ fn rows_are_known_elsewhere_and_made_again(place: &Place) {
     fs::write(&other, changed.to_string()).unwrap();
     let file = other.display().to_string();
     let answer = place.call(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
+    assert!(answer.code == Some(2) && answer.remarks.contains("there already"), "{answer:?}");
+    let answer = place.call(&["reproduce", "--rerun", &file, "--out", "afresh", "--quiet"]);
     assert!(answer.code == Some(1) && answer.text.contains("NOT the same"), "{answer:?}");
+    let answer = place.call(&["reproduce", "--arm", "stock", "--out", "cut"]);
+    assert!(answer.code == Some(2) && answer.remarks.contains("arm `stock`"), "{answer:?}");
 }
 
 #[cfg(unix)]

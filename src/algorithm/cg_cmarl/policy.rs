@@ -51,6 +51,7 @@ impl CgCmarlModel {
         view: &dyn View,
         weights: &Checkpoint<'_>,
     ) -> Result<Self> {
+        options.acting.check()?;
         let network = TwoHead::for_view(&options.network, view)?;
         let mut parameters = vec![0.0; network.layout().len()];
         load_weights(network.layout(), "averaged", weights, &mut parameters)?;

@@ -1,7 +1,5 @@
 """Models: policies, fronts, choices, tables."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -51,22 +49,6 @@ def test_one_state_and_many_give_the_same_actions(model):
     assert all((policy.act(row) == actions).all() for row, actions in zip(states, together))
     assert (policy.act(np.asfortranarray(states)) == together).all()
 
-
-def test_a_call_costs_at_most_ten_microseconds_beside_the_decision(model):
-    """Many states at once take what the decisions take; one by one, the way through Python is added."""
-    policy = model.policy(0.5)
-    states = cgcmarl.make("simple_spread", agents=3, n=200).reset(seed=3)
-
-    def microseconds(play):
-        times = []
-        for _ in range(9):
-            start = time.process_time()
-            play()
-            times.append((time.process_time() - start) / len(states) * 1e6)
-        return sorted(times)[4]
-
-    together = microseconds(lambda: policy.act(states))
-    assert microseconds(lambda: [policy.act(state) for state in states]) < together + 10
 
 
 def test_a_team_of_another_size(model):

@@ -177,20 +177,26 @@ pub(crate) fn to_table(options: &impl Serialize) -> Result<Table> {
 
 /// Options from a table; a value of the wrong kind is refused with its key.
 pub(crate) fn from_table<T: DeserializeOwned>(table: &Table) -> Result<T> {
-    serde_path_to_error::deserialize(table.clone()).map_err(|error| {
-        let whole = toml::Value::Table(table.clone());
-        let value = error.path().iter().try_fold(&whole, |value, segment| match segment {
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(table.clone(), &mut track);
+    // Erased, as each kind of options would be compiled with its own copy of both otherwise.
+    let read = erased_serde::deserialize(&mut <dyn erased_serde::Deserializer<'_>>::erase(tracked));
+    read.map_err(|error| {
+        let (path, whole) = (track.path(), toml::Value::Table(table.clone()));
+        let value = path.iter().try_fold(&whole, |value, segment| match segment {
             Segment::Map { key } => value.get(key),
             Segment::Seq { index } => value.get(*index),
             _ => None,
         });
         let negative = value.and_then(toml::Value::as_integer).is_some_and(|number| number < 0);
-        let reason = match error.inner().message() {
+        // Behind its first line TOML tells the place, which is known better here.
+        let text = error.to_string();
+        let reason = match text.lines().next().unwrap_or_default() {
             text if negative && text.contains("expected u") => "must be a whole number from 0 up",
             text => text,
         };
         let shown = value.map_or_else(String::new, ToString::to_string);
-        Error::setting(&error.path().to_string(), shown, reason)
+        Error::setting(&path.to_string(), shown, reason)
     })
 }
 

@@ -56,8 +56,7 @@ impl Session {
         RunWriter::refuse_occupied(&path)?;
         let mut training = training(&config)?;
         if let Some(path) = &config.start_from {
-            let start = RunDir::open(path)?.load_model()?;
-            training.learner_mut().load_model(&start)?;
+            start_from(path, &config.algorithm, &mut training)?;
         }
         let card = config.scenario()?.card()?;
         let manifest = Manifest::new(&config.task, &config.algorithm, config.seed, card);
@@ -180,6 +179,18 @@ fn default_place(root: &Path, config: &Config) -> Result<PathBuf> {
 pub(super) fn read_config(run: &RunDir) -> Result<Config> {
     Config::parse(&run.config()?)
         .map_err(|message| Error::format(run.file(files::CONFIG), None, message))
+}
+
+/// Gives a training the weights of a run.
+fn start_from(path: &Path, algorithm: &str, training: &mut Training) -> Result<()> {
+    let run = RunDir::open(path)?;
+    training.learner_mut().load_model(&run.load_model()?).map_err(|error| match run.manifest() {
+        Ok(manifest) if manifest.algorithm != algorithm => {
+            let reason = format!("was trained by {}, not by {algorithm}", manifest.algorithm);
+            Error::setting("start_from", path.display(), reason)
+        }
+        _ => error,
+    })
 }
 
 /// A training at its start.

@@ -69,9 +69,9 @@ fn one_after_the_other(config: &Config, own: usize) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// All teams to the end, the small ones from the beginning, larger ones a little later. A team's
-/// environments, and so its share of the steps and updates, grow with its size: small ones learn from
-/// less.
+/// All teams to the end, the small ones from the beginning, larger ones a little later, or all at once
+/// where a model goes on to learn, lest it forget those who come later. A team's environments, and so
+/// its share of the steps and updates, grow with its size: small ones learn from less.
 fn together(config: &Config, own: usize) -> Result<Vec<Part>> {
     let (teams, scenario) = (&config.training.teams, config.scenario()?);
     let refuse = |reason: String| Error::setting("teams", format!("{teams:?}"), reason);
@@ -84,7 +84,8 @@ fn together(config: &Config, own: usize) -> Result<Vec<Part>> {
         return Err(refuse("learn together; leave `curriculum` empty".into()));
     }
     let begin = |index: usize| {
-        let share = ALL_PLAY * index as f64 / teams.len() as f64;
+        let last = if config.start_from.is_some() { 0.0 } else { ALL_PLAY };
+        let share = last * index as f64 / teams.len() as f64;
         (share * config.training.total_steps as f64) as u64
     };
     let part = |(index, &agents): (usize, &usize)| {
@@ -127,6 +128,8 @@ mod tests {
             let parts = parts_of(&format!("{words} total_steps=3000")).unwrap();
             assert_eq!(parts, [(2, 0), (3, 250), (4, 500)], "{words}");
         }
+        let parts = parts_of("agents=2..4 total_steps=3000 start_from=models/x").unwrap();
+        assert_eq!(parts, [(2, 0), (3, 0), (4, 0)], "a model goes on");
     }
 
     #[test]

@@ -90,8 +90,8 @@ impl JobRunner<'_> {
 
     /// Steps of a job, larger teams counting for more: what a step costs grows with the team.
     fn weight(&self, job: &Job) -> u64 {
-        let steps = || self.plan.config(job).map_or(1, |config| config.training.total_steps);
-        self.plan.steps(job).unwrap_or_else(steps) * job.n_agents as u64
+        let steps = self.plan.config(job).map_or(1, |config| config.training.total_steps);
+        steps * job.n_agents as u64
     }
 
     fn worker(&self, jobs: &[Job], next: &AtomicUsize, board: &Mutex<Board>, stop: &AtomicBool) {

@@ -84,7 +84,7 @@ enum BudgetName {
     Standard,
     /// 1 M to 3 M steps each, by team size
     Full,
-    /// Baselines until their greedy curve is flat, or 2 M steps (10 M without a memory)
+    /// As standard, and baselines whose greedy curve is not flat then again, each time twice as long, up to 2 M steps (10 M without a memory)
     Plateau,
 }
 
@@ -354,8 +354,10 @@ fn announce(plan: &Plan, places: &Places) {
             own.filter_map(|job| Some(plan.config(job).ok()?.training.total_steps)).collect();
         let (least, most) = (steps.iter().min().unwrap_or(&0), steps.iter().max().unwrap_or(&0));
         let steps = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+        let grows = jobs.iter().any(|job| plan.lengths(job).len() > 1);
+        let longer = if grows { " (more where a curve is not flat then)" } else { "" };
         remark(&format!(
-            "  {n_agents} agents: {} models × {} seeds, {steps} environment steps each, {} evaluation episodes per point",
+            "  {n_agents} agents: {} models × {} seeds, {steps} environment steps each{longer}, {} evaluation episodes per point",
             plan.rows.len(),
             plan.seeds(n_agents).len(),
             plan.episodes()

@@ -81,6 +81,8 @@ fn a_larger_team_starts_from_a_smaller_one() {
     let remarks = place.fail(&tiny("three", &["agents=3", "start_from=six"]));
     assert!(remarks.contains("but this configuration needs"), "{remarks}");
     assert!(!place.path("three").exists());
+    let remarks = place.fail(&tiny("other", &["algorithm=dcg", "agents=6", "start_from=six"]));
+    assert!(remarks.contains("was trained by cg_cmarl, not by dcg"), "{remarks}");
 }
 
 #[test]

@@ -91,8 +91,13 @@ fn team(rows: &Rows, arm: Arm, n_agents: usize, layout: &str) -> Option<Team> {
     };
     measure(&mut team, models);
     if layout == TABLES_LAYOUT {
-        let learned = own().map(|row| (row, rows.seeds(n_agents, row)));
-        team.learning = learned.filter_map(|(row, seeds)| learning(row, &seeds)).collect();
+        let learned: Vec<_> = own().map(|row| (row, rows.seeds(n_agents, row))).collect();
+        let pace = |algorithm| {
+            let same = learned.iter().filter(|(row, _)| row.algorithm == algorithm);
+            same.flat_map(|(_, seeds)| seeds).filter_map(|seed| seed.pace()).reduce(f64::min)
+        };
+        let of = |(row, seeds): &(&Row, Vec<&RowResult>)| learning(row, seeds, pace(row.algorithm));
+        team.learning = learned.iter().filter_map(of).collect();
         team.chosen = chosen(rows, arm, n_agents);
     }
     Some(team)
@@ -135,8 +140,10 @@ fn same_point<'a>(
     points.find(|point| point.parameter == parameter).map(|point| (row, point))
 }
 
-/// Steps and processor seconds until each coverage was first reached without exploration.
-fn learning(row: &Row, seeds: &[&RowResult]) -> Option<Learning> {
+/// Steps and processor seconds until each coverage was first reached without exploration; seconds at
+/// the `pace` (seconds per step) of the method's least disturbed training, as other work on the machine
+/// slows some down.
+fn learning(row: &Row, seeds: &[&RowResult], pace: Option<f64>) -> Option<Learning> {
     let looked: Vec<&RowResult> =
         seeds.iter().copied().filter(|seed| !seed.greedy.is_empty()).collect();
     let reached = |coverage: f64, value: &dyn Fn(&RowResult, usize) -> Option<f64>| {
@@ -144,8 +151,9 @@ fn learning(row: &Row, seeds: &[&RowResult]) -> Option<Learning> {
         Some(mean(&first.collect::<Option<Vec<f64>>>()?))
     };
     let steps = |seed: &RowResult, look: usize| Some(*seed.greedy.step.get(look)? as f64);
-    let seconds = |seed: &RowResult, look: usize| seed.cpu_seconds(look);
-    let last = |seed: &&RowResult| seed.cpu_seconds(seed.greedy.len() - 1);
+    let seconds =
+        |seed: &RowResult, look: usize| Some(seed.cpu_seconds(look)? * pace? / seed.pace()?);
+    let last = |seed: &&RowResult| seconds(seed, seed.greedy.len() - 1);
     let totals: Option<Vec<f64>> = looked.iter().map(last).collect();
     (!looked.is_empty()).then(|| Learning {
         row: row.name.clone(),

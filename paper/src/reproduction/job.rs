@@ -4,7 +4,7 @@ use super::{
     arm::Arm,
     curve::Curve,
     greedy::{Follower, Looks},
-    plan::{Budget, Job, Plan, layout_name, reference_scenario},
+    plan::{Job, Plan, layout_name, reference_scenario},
     row_file::{PlayedLayout, PlayedPoint, REFERENCE, RowResult, Timing},
     settings::{self, difference},
 };
@@ -56,53 +56,102 @@ impl Places {
 
 /// Whether a row file tells all that the plan asks of a job, so that nothing needs training.
 pub fn is_done(plan: &Plan, job: &Job, places: &Places) -> bool {
-    let Ok(config) = plan.config(job) else { return false };
-    let is_known =
-        |folder: &PathBuf| known_row(job, &config, folder).is_ok_and(|row| is_complete(&row, plan));
+    let is_known = |folder: &PathBuf| {
+        reached(plan, job, folder).is_ok_and(|reached| is_enough(plan, job, &reached))
+    };
     is_known(&places.out) || places.known.as_ref().is_some_and(is_known)
 }
 
-/// Trains what is not trained, plays what is not played, and leaves the row's file.
+/// Trains what is not trained, plays what is not played, and leaves the row's file; again for longer
+/// where the plan asks for it.
 pub fn run_job(plan: &Plan, job: &Job, places: &Places, watch: &mut dyn Watch) -> Result<JobEnd> {
-    let (place, config) = (job.place(&places.runs), plan.config(job)?);
-    let mut row = known_row(job, &config, &places.out)?;
-    if is_complete(&row, plan) {
-        return Ok(JobEnd::Done);
+    let mut now = reached(plan, job, &places.out)?;
+    let known = places.known.as_ref().and_then(|folder| reached(plan, job, folder).ok());
+    if let Some(known) = known.filter(|known| is_complete(&known.row, plan))
+        && (known.number > now.number || !is_complete(&now.row, plan))
+    {
+        known.row.write(&places.out)?;
+        now = known;
     }
-    let known = places.known.as_ref().and_then(|folder| known_row(job, &config, folder).ok());
-    if let Some(known) = known.filter(|known| is_complete(known, plan)) {
-        known.write(&places.out)?;
-        return Ok(JobEnd::Done);
+    while !is_enough(plan, job, &now) {
+        if is_complete(&now.row, plan) {
+            let number = now.number + 1;
+            let config = plan.config_of(job, plan.lengths(job)[number])?;
+            now = Reached { number, row: new_row(job, &config)?, config };
+        }
+        let place = job.place_of(&places.runs, now.number, now.row.steps);
+        if !complete(plan, job, &place, &mut now, watch)? {
+            return Ok(JobEnd::Stopped);
+        }
+        now.row.write(&places.out)?;
+        // What only going on needs is large, and nobody goes on from here.
+        let _ = fs::remove_dir_all(place.join(files::CHECKPOINTS));
     }
-    if train(plan, job, &place, &config, watch)? == End::Stopped {
-        return Ok(JobEnd::Stopped);
+    Ok(JobEnd::Done)
+}
+
+/// One of the trainings of a job, and what is known of it.
+struct Reached {
+    /// Which of [`Plan::lengths`].
+    number: usize,
+    config: Config,
+    row: RowResult,
+}
+
+/// The training that a folder tells of; the first one, of which nothing is known, where it tells of
+/// none.
+fn reached(plan: &Plan, job: &Job, folder: &Path) -> Result<Reached> {
+    let mut refused = None;
+    for (number, steps) in plan.lengths(job).into_iter().enumerate() {
+        let config = plan.config_of(job, steps)?;
+        match known_row(job, &config, folder) {
+            Ok(row) => return Ok(Reached { number, config, row }),
+            Err(error) => refused = refused.or(Some(error)),
+        }
     }
-    let model = Model::open(&place)?;
+    Err(refused.unwrap_or_else(|| Error::Refused(format!("{} has no training", job.name()))))
+}
+
+/// Whether a training is complete, and none that is longer is asked for.
+fn is_enough(plan: &Plan, job: &Job, Reached { number, row, .. }: &Reached) -> bool {
+    let is_last = number + 1 == plan.lengths(job).len();
+    is_complete(row, plan) && (is_last || row.greedy.has_converged())
+}
+
+/// Trains and plays what a row lacks; whether nobody asked to stop meanwhile.
+fn complete(
+    plan: &Plan,
+    job: &Job,
+    place: &Path,
+    Reached { config, row, .. }: &mut Reached,
+    watch: &mut dyn Watch,
+) -> Result<bool> {
+    if train(place, config, watch)? == End::Stopped {
+        return Ok(false);
+    }
+    let model = Model::open(place)?;
     row.trained = model.steps;
-    if !is_long_enough(&row, plan) {
-        return Err(other_settings(&place, &format!("it ended after {} steps", row.trained)));
+    if !is_long_enough(row) {
+        return Err(other_settings(place, &format!("it ended after {} steps", row.trained)));
     }
     row.budget = plan.budget.name().into();
-    row.curve = Curve::of_lines(&RunDir::open(&place)?.metrics()?, job.n_agents);
-    let looks = Looks::read(&place)?;
+    row.curve = Curve::of_lines(&RunDir::open(place)?.metrics()?, job.n_agents);
+    let looks = Looks::read(place)?;
     row.timing = Timing { processor: Machine::here().cpu, cpu_seconds: looks.cpu_seconds };
     row.greedy = looks.curve;
-    for layout in missing(&row, plan) {
-        let options = report_options(plan, &config, layout);
+    for layout in missing(row, plan) {
+        let options = report_options(plan, config, layout);
         let Some(points) = play_points(job, &model, layout, &options, watch)? else {
-            return Ok(JobEnd::Stopped);
+            return Ok(false);
         };
         row.put(played(layout, &options, points));
     }
-    let options = selection_options(plan, &config);
+    let options = selection_options(plan, config);
     let Some(points) = play_points(job, &model, Layout::Random, &options, watch)? else {
-        return Ok(JobEnd::Stopped);
+        return Ok(false);
     };
     row.selection = Some(played(Layout::Random, &options, points));
-    row.write(&places.out)?;
-    // What only going on needs is large, and nobody goes on from here.
-    let _ = fs::remove_dir_all(place.join(files::CHECKPOINTS));
-    Ok(JobEnd::Done)
+    Ok(true)
 }
 
 /// Plays the random policy and the oracle for a team, where they were not played yet.
@@ -130,16 +179,22 @@ pub fn run_reference(plan: &Plan, arm: Arm, n_agents: usize, places: &Places) ->
 /// The row as its file tells it, or one of which nothing was played; a file that cannot be read is
 /// made anew, one of other settings is never replaced.
 fn known_row(job: &Job, config: &Config, folder: &Path) -> Result<RowResult> {
-    let settings = settings::of_training(config)?;
-    let whose = (job.row.arm, job.row.name.as_str());
-    let mut row = RowResult::new(whose, (job.n_agents, job.seed), &config.scenario()?, settings)?;
-    row.steps = config.training.total_steps;
+    let row = new_row(job, config)?;
     let file = row.place(folder);
     let Ok(known) = RowResult::read(&file) else { return Ok(row) };
     match difference(&known.settings, &row.settings, Some(config))? {
         None => Ok(known),
         Some(difference) => Err(other_settings(&file, &difference)),
     }
+}
+
+/// A row of which nothing was played.
+fn new_row(job: &Job, config: &Config) -> Result<RowResult> {
+    let settings = settings::of_training(config)?;
+    let whose = (job.row.arm, job.row.name.as_str());
+    let mut row = RowResult::new(whose, (job.n_agents, job.seed), &config.scenario()?, settings)?;
+    row.steps = config.training.total_steps;
+    Ok(row)
 }
 
 fn other_settings(place: &Path, difference: &str) -> Error {
@@ -162,6 +217,7 @@ pub fn same_again(plan: &Plan, known: &RowResult, again: &RowResult) -> Result<b
     let settings = difference(&known.settings, &again.settings, config.as_ref())?;
     let retold = RowResult {
         version: again.version.clone(),
+        budget: again.budget.clone(),
         config: again.config.clone(),
         settings: again.settings.clone(),
         ..known.without_timing()
@@ -169,29 +225,23 @@ pub fn same_again(plan: &Plan, known: &RowResult, again: &RowResult) -> Result<b
     Ok(settings.is_none() && retold == again.without_timing())
 }
 
-/// Only who trains to a plateau takes a training that ended before its steps were done.
-fn is_long_enough(row: &RowResult, plan: &Plan) -> bool {
-    plan.budget == Budget::Plateau || row.trained >= row.steps
+/// Whether its training went on until its steps were done.
+fn is_long_enough(row: &RowResult) -> bool {
+    row.trained >= row.steps
 }
 
 fn is_complete(row: &RowResult, plan: &Plan) -> bool {
     let wanted = (plan.episodes_of_selection(), SELECTION_STARTS);
     let selection = row.selection.as_ref();
     missing(row, plan).is_empty()
-        && is_long_enough(row, plan)
+        && is_long_enough(row)
         && selection.is_some_and(|played| played.has_played(wanted.0, wanted.1))
 }
 
-fn train(
-    plan: &Plan,
-    job: &Job,
-    place: &Path,
-    config: &Config,
-    watch: &mut dyn Watch,
-) -> Result<End> {
+fn train(place: &Path, config: &Config, watch: &mut dyn Watch) -> Result<End> {
     let Some(mut session) = Session::take_up(config, place)? else { return Ok(End::Finished) };
-    let at = (session.steps(), plan.may_end_from(job));
-    session.run(&mut Follower::new(watch, place, config, at)?)
+    let steps = session.steps();
+    session.run(&mut Follower::new(watch, place, config, steps)?)
 }
 
 /// The same scenario with its landmarks elsewhere.

@@ -11,7 +11,10 @@ use cgcmarl::{
     error::{Error, Result},
     run::Config,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    iter::successors,
+    path::{Path, PathBuf},
+};
 use toml::Table;
 
 /// Environment steps over which exploration falls by default.
@@ -38,7 +41,8 @@ pub enum Budget {
     Standard,
     /// Three times as much and more.
     Full,
-    /// CG-CMARL as its recipe says, every other method until its greedy curve is flat, or to a cap.
+    /// CG-CMARL as its recipe says; every other method as [`Self::Standard`], and where its greedy curve
+    /// is not flat at the end again, each time twice as long, up to a cap.
     Plateau,
 }
 
@@ -121,15 +125,25 @@ impl Plan {
             agents: vec![row.agents],
             seeds: vec![row.seed],
             layouts: all_layouts().filter(is_played).collect(),
-            budget: Budget::named(&row.budget).unwrap_or(Budget::Standard),
+            // As long as that one, once.
+            budget: Budget::Standard,
             steps: Some(row.steps),
             episodes: episodes.map(PlayedPoint::n_episodes),
         })
     }
 
-    /// Environment steps of a training, at the most.
-    pub fn steps(&self, job: &Job) -> Option<u64> {
-        self.steps.or_else(|| self.budget.steps(job.row, job.n_agents))
+    /// Environment steps of a training: one number, or several of which the next is taken where the one
+    /// before was not enough; nothing where the configuration says.
+    pub fn lengths(&self, job: &Job) -> Vec<Option<u64>> {
+        let most = self.steps.or_else(|| self.budget.steps(job.row, job.n_agents));
+        let first = Budget::Standard.steps(job.row, job.n_agents);
+        let mut lengths = vec![];
+        if self.budget == Budget::Plateau && job.row.algorithm != OUR_ALGORITHM {
+            let doubled = successors(first, |steps| steps.checked_mul(2));
+            lengths.extend(doubled.take_while(|steps| Some(*steps) < most).map(Some));
+        }
+        lengths.push(most);
+        lengths
     }
 
     /// Evaluation episodes of every operating point on random layouts.
@@ -154,12 +168,6 @@ impl Plan {
         if self.seeds.is_empty() { (1..=usual).collect() } else { self.seeds.clone() }
     }
 
-    /// From how many steps on a training may end because it learns no more.
-    pub(super) fn may_end_from(&self, job: &Job) -> Option<u64> {
-        let ends = self.budget == Budget::Plateau && job.row.algorithm != OUR_ALGORITHM;
-        if ends { Budget::Standard.steps(job.row, job.n_agents) } else { None }
-    }
-
     /// Every training, in an order that completes a comparison as early as possible.
     pub fn jobs(&self) -> Vec<Job> {
         let mut jobs = vec![];
@@ -171,9 +179,14 @@ impl Plan {
         jobs
     }
 
-    /// The configuration of a job: its row's file, with team, seed and budget set.
+    /// The configuration of a job's first training: its row's file, with team, seed and budget set.
     pub fn config(&self, job: &Job) -> Result<Config> {
-        let mut config = job.config(self.steps(job))?;
+        self.config_of(job, self.lengths(job)[0])
+    }
+
+    /// The same for a training of so many steps.
+    pub(super) fn config_of(&self, job: &Job, steps: Option<u64>) -> Result<Config> {
+        let mut config = job.config(steps)?;
         config.evaluation.episodes = self.episodes();
         Ok(config)
     }
@@ -196,6 +209,13 @@ impl Job {
         let Self { row, n_agents, seed } = self;
         let team = runs.join(row.arm.name()).join(format!("{TASK}_{n_agents}"));
         team.join(&row.name).join(format!("seed_{seed}"))
+    }
+
+    /// Where the run of one of its trainings lies: of several, longer ones beside the first.
+    pub(super) fn place_of(&self, runs: &Path, number: usize, steps: u64) -> PathBuf {
+        let first = self.place(runs);
+        let longer = || first.with_file_name(format!("seed_{}_{steps}_steps", self.seed));
+        if number == 0 { first.clone() } else { longer() }
     }
 
     /// Its configuration when it is trained this long.
@@ -323,16 +343,17 @@ mod tests {
     }
 
     #[test]
-    fn a_plateau_is_reached_early_or_at_a_cap_and_ours_keeps_its_recipe() {
+    fn a_plateau_is_sought_by_doubling_and_ours_keeps_its_recipe() {
         let plan = Plan { budget: Budget::Plateau, ..plan() };
-        let steps = |name: &str| plan.config(&job(name, 3)).unwrap().training.total_steps;
-        let recipe = Config::resolve(None, &[]).unwrap().training.total_steps;
-        assert_eq!(
-            [steps("iql_0.3"), steps("mappo_0.3"), steps("cg_cmarl")],
-            [MOST_OFF_POLICY, MOST_ON_POLICY, recipe]
-        );
-        assert_eq!(plan.may_end_from(&job("iql_0.3", 3)), Some(300_000));
-        assert_eq!(plan.may_end_from(&job("cg_cmarl", 3)), None);
+        let lengths = |name: &str| plan.lengths(&job(name, 3));
+        let k = |steps: u64| Some(1000 * steps);
+        assert_eq!(lengths("iql_0.3"), [k(300), k(600), k(1200), Some(MOST_OFF_POLICY)]);
+        assert_eq!(lengths("mappo_0.3").last(), Some(&Some(MOST_ON_POLICY)));
+        assert_eq!(lengths("cg_cmarl"), [None]);
+        let capped = Plan { steps: Some(500_000), ..plan.clone() };
+        assert_eq!(capped.lengths(&job("iql_0.3", 3)), [k(300), k(500)]);
+        let steps = plan.config(&job("iql_0.3", 3)).unwrap().training.total_steps;
+        assert_eq!(Some(steps), k(300), "begins as `standard`");
     }
 
     #[test]

@@ -251,6 +251,12 @@ impl RowResult {
         self.timing.cpu_seconds.get(look).copied()
     }
 
+    /// Seconds of one processor per environment step.
+    pub(super) fn pace(&self) -> Option<f64> {
+        let (&steps, &seconds) = (self.greedy.step.last()?, self.timing.cpu_seconds.last()?);
+        (steps > 0 && seconds > 0.0).then(|| seconds / steps as f64)
+    }
+
     /// The same row as any machine makes it.
     #[must_use]
     pub fn without_timing(&self) -> Self {

@@ -181,3 +181,20 @@ fn results_with_impossible_numbers_are_refused() {
     rewrite(&file, |all| all["teams"][0]["points"][0]["collisions"]["mean"] = json!(0.01));
     assert!(open(folder.path(), Arm::Raw).unwrap().is_some());
 }
+
+#[test]
+fn what_slows_one_training_down_does_not_count_against_its_method() {
+    let folder = tempdir().unwrap();
+    run(&plan(&["cg_cmarl", "iql_0.3", "iql_0.6"], 3), folder.path());
+    let set = |row: &str, seconds: f64| {
+        let file = folder.path().join("rows").join(row);
+        rewrite(&file, |row| row["timing"]["cpu_seconds"] = json!([seconds]));
+    };
+    set("raw/iql_0.3_seed_1_n3.json", 2.0);
+    set("raw/iql_0.6_seed_1_n3.json", 9.0);
+    set("ours/cg_cmarl_seed_1_n3.json", 5.0);
+    let results = gather(folder.path(), Arm::Raw);
+    let learning = &results.team(3, "random").unwrap().learning;
+    let seconds: Vec<_> = learning.iter().map(|model| model.cpu_seconds.unwrap()).collect();
+    assert_eq!(seconds, [5.0, 2.0, 2.0]);
+}

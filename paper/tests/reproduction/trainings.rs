@@ -12,7 +12,7 @@ use cgcmarl_paper::reproduction::{
     run_job, run_reference, same_again,
 };
 use serde_json::Value;
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, path::Path};
 use tempfile::tempdir;
 
 #[test]
@@ -204,7 +204,7 @@ impl Watch for EndAt {
 }
 
 #[test]
-fn a_training_that_ends_early_is_finished_and_counts_for_a_plateau_only() {
+fn a_training_that_ends_early_counts_for_nobody() {
     let (plan, folder) = (plan(&["iql_0.3"], 3), tempdir().unwrap());
     let (job, places) = (plan.jobs()[0], Places::new(folder.path()));
     let (config, place) = (plan.config(&job).unwrap(), job.place(&places.runs));
@@ -215,16 +215,67 @@ fn a_training_that_ends_early_is_finished_and_counts_for_a_plateau_only() {
     assert_eq!(Model::open(&place).unwrap().steps, 200);
     let error = run_job(&plan, &job, &places, &mut Silent).unwrap_err().to_string();
     assert!(error.contains("it ended after 200 steps"), "{error}");
-    // As its follower leaves it.
-    fs::write(
-        place.join("greedy.json"),
-        r#"{"curve":{"start_seed":1,"episodes":4,"step":[200],"coverage":[0.5],
-            "collisions_per_step":[0.1]},"cpu_seconds":[0.5]}"#,
-    )
-    .unwrap();
-    let flat = Plan { budget: Budget::Plateau, ..plan.clone() };
-    assert_eq!(run_job(&flat, &job, &places, &mut Silent).unwrap(), JobEnd::Done);
-    assert!(is_done(&flat, &job, &places) && !is_done(&plan, &job, &places));
-    let row = &Rows::read(folder.path()).trained[0];
-    assert_eq!((row.trained, row.steps, row.budget.as_str()), (200, 400, "plateau"));
+}
+
+/// Asks to stop at once.
+struct Impatient;
+
+impl Watch for Impatient {
+    fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
+
+    fn stop(&self) -> bool {
+        true
+    }
+}
+
+/// Leaves a row as if its training had gone on for so many steps, and were flat at the end or not.
+fn leave_row(steps: u64, is_flat: bool, folder: &Path) {
+    let short = plan(&["iql_0.3"], 3);
+    let long = Plan { steps: Some(steps), ..short.clone() };
+    run(&short, folder);
+    let file = Rows::read(folder).trained[0].place(folder);
+    let mut tree: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let config = long.config(&long.jobs()[0]).unwrap();
+    let explored = config.options["exploration"]["steps"].as_integer().unwrap();
+    tree["settings"]["training"]["total_steps"] = steps.into();
+    tree["settings"]["iql"]["exploration"]["steps"] = explored.into();
+    (tree["steps"], tree["trained"]) = (steps.into(), steps.into());
+    let looks = 1..=40_u32;
+    let coverage = |look| if is_flat { 0.9 } else { 0.02 * f64::from(look) };
+    tree["greedy"]["step"] = looks.clone().map(|look| u64::from(look) * steps / 40).collect();
+    tree["greedy"]["coverage"] = looks.map(coverage).collect();
+    tree["greedy"]["collisions_per_step"] = vec![0.0; 40].into();
+    tree["timing"]["cpu_seconds"] = vec![1.0; 40].into();
+    let changed: RowResult = serde_json::from_value(tree.clone()).unwrap();
+    tree["config"] = changed.settings_digest().into();
+    fs::write(&file, tree.to_string()).unwrap();
+    fs::remove_dir_all(folder.join("runs")).unwrap();
+}
+
+#[test]
+fn who_still_learns_is_trained_again_for_twice_as_long() {
+    let plan = Plan { budget: Budget::Plateau, steps: None, ..plan(&["iql_0.3"], 3) };
+    let job = plan.jobs()[0];
+    let stand = |steps: u64, is_flat: bool| {
+        let folder = tempdir().unwrap();
+        leave_row(steps, is_flat, folder.path());
+        let places = Places::new(folder.path());
+        let done = is_done(&plan, &job, &places);
+        let end = run_job(&plan, &job, &places, &mut Impatient).unwrap();
+        assert_eq!(end, if done { JobEnd::Done } else { JobEnd::Stopped });
+        assert_eq!(
+            Rows::read(folder.path()).trained[0].steps,
+            steps,
+            "kept until there is a longer one"
+        );
+        let runs = job.place(&places.runs);
+        let begun = fs::read_dir(runs.parent().unwrap()).into_iter().flatten();
+        let begun: Vec<_> =
+            begun.map(|run| run.unwrap().file_name().into_string().unwrap()).collect();
+        (done, begun)
+    };
+    assert_eq!(stand(300_000, true), (true, vec![]));
+    assert_eq!(stand(300_000, false), (false, vec!["seed_1_600000_steps".to_owned()]));
+    assert_eq!(stand(600_000, false), (false, vec!["seed_1_1200000_steps".to_owned()]));
+    assert_eq!(stand(2_000_000, false), (true, vec![]), "as long as may be");
 }

@@ -24,10 +24,9 @@ pub trait Watch {
     fn wants_model(&self, _steps: u64) -> bool {
         false
     }
-    /// What would be played after so many steps; tells whether the training goes on, or ends here as
-    /// if all its steps were done.
-    fn model(&mut self, _steps: u64, _model: &Checkpoint<'_>) -> Result<bool> {
-        Ok(true)
+    /// What would be played after so many steps.
+    fn model(&mut self, _steps: u64, _model: &Checkpoint<'_>) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -120,10 +119,8 @@ impl Session {
             }
             let steps = self.training.steps();
             watch.round(steps, round.line.as_ref());
-            // Nothing is saved at an early end: what is killed before its model is written comes to
-            // the same end again.
-            if watch.wants_model(steps) && !watch.model(steps, &self.training.model())? {
-                break;
+            if watch.wants_model(steps) {
+                watch.model(steps, &self.training.model())?;
             }
             let stop = watch.stop();
             if round.checkpoint || stop {

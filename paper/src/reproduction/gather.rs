@@ -92,11 +92,11 @@ fn team(rows: &Rows, arm: Arm, n_agents: usize, layout: &str) -> Option<Team> {
     measure(&mut team, models);
     if layout == TABLES_LAYOUT {
         let learned: Vec<_> = own().map(|row| (row, rows.seeds(n_agents, row))).collect();
-        let pace = |algorithm| {
-            let same = learned.iter().filter(|(row, _)| row.algorithm == algorithm);
+        let pace = |row: &Row| {
+            let same = learned.iter().filter(|(other, _)| row.trains_like(other));
             same.flat_map(|(_, seeds)| seeds).filter_map(|seed| seed.pace()).reduce(f64::min)
         };
-        let of = |(row, seeds): &(&Row, Vec<&RowResult>)| learning(row, seeds, pace(row.algorithm));
+        let of = |(row, seeds): &(&Row, Vec<&RowResult>)| learning(row, seeds, pace(row));
         team.learning = learned.iter().filter_map(of).collect();
         team.chosen = chosen(rows, arm, n_agents);
     }

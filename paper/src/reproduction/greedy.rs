@@ -225,7 +225,7 @@ impl Watch for Follower<'_> {
         steps >= self.next || steps >= self.config.training.total_steps
     }
 
-    fn model(&mut self, steps: u64, model: &Checkpoint<'_>) -> Result<bool> {
+    fn model(&mut self, steps: u64, model: &Checkpoint<'_>) -> Result<()> {
         let before = cpu_seconds();
         let seconds = self.clock_offset + before;
         self.look(steps, model)?;
@@ -234,7 +234,7 @@ impl Watch for Follower<'_> {
         self.next = due_after(steps);
         // What looking takes is not training.
         self.clock_offset -= cpu_seconds() - before;
-        Ok(true)
+        Ok(())
     }
 }
 

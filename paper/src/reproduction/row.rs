@@ -185,6 +185,11 @@ impl Row {
         self.change
     }
 
+    /// Whether both differ in nothing that changes what a step costs: the price at most.
+    pub(super) fn trains_like(&self, other: &Self) -> bool {
+        (self.algorithm, self.file, self.change) == (other.algorithm, other.file, other.change)
+    }
+
     /// Whether it learns from the episodes it has just played, and so knows no schedule of exploration.
     pub(super) fn is_on_policy(&self) -> bool {
         self.algorithm.starts_with("mappo") || self.algorithm == "macpo"
@@ -209,6 +214,16 @@ mod tests {
         assert_eq!(parameters("iql_0.0"), "lr=0.0");
         assert_eq!(parameters("mappo_lag_0.1"), "cl=0.1");
         assert_eq!(parameters("mappo_lag_1.5_floor"), "cl=1.5 floor");
+    }
+
+    #[test]
+    fn only_prices_leave_the_cost_of_a_step_alone() {
+        let row = |arm, name: &str| Row::find(arm, name).unwrap();
+        assert!(row(Arm::Raw, "iql_0.3").trains_like(row(Arm::Raw, "iql_0.95")));
+        assert!(!row(Arm::Raw, "iql_0.3").trains_like(row(Arm::Raw, "vdn_0.3")));
+        assert!(!row(Arm::Raw, "iql_0.3").trains_like(row(Arm::Shared, "iql_0.3")));
+        let rungs: Vec<&Row> = ROWS.iter().filter(|row| row.arm == Arm::Ladder).collect();
+        assert!(rungs.len() > 1 && !rungs.windows(2).any(|two| two[0].trains_like(two[1])));
     }
 
     #[test]

@@ -88,6 +88,20 @@ proptest! {
         prop_assert!(close(value, optimum), "{value} and {optimum}");
     }
 
+    #[test]
+    fn on_trees_max_sum_ends_at_the_optimum_from_any_start(
+        case in mixed_trees(), digits in any::<u64>(),
+    ) {
+        let (graph, tables) = case.build();
+        let (optimum, _) = run(Exact::new(ExactOptions::default()), &(graph.clone(), tables.clone()));
+        let digit = |(agent, n): (usize, &usize)| (digits >> (5 * agent)) as usize % n;
+        let start: Vec<usize> = tables.n_actions().iter().enumerate().map(digit).collect();
+        let options = MaxSumOptions { msg_iterations: 20, damping: 0.0, ..MaxSumOptions::default() };
+        let answer =
+            MaxSum::new(options).coordinate_from(&graph, &tables, &start, &mut Vec::new());
+        prop_assert!(close(answer.value, optimum), "{} and {optimum}", answer.value);
+    }
+
     /// Pairs with long rows are computed by other code than the rest: a silent region of three
     /// sends the same pairs through the general code.
     #[test]
@@ -114,5 +128,26 @@ proptest! {
         for (region, slot) in (0..3).flat_map(|region| [(region, 0), (region, 1)]) {
             prop_assert_eq!(direct.message(region, slot), general.message(region, slot));
         }
+    }
+}
+
+/// Complete graphs of random pairs, with short and with long rows.
+#[test]
+fn two_rounds_from_the_optimum_are_worth_more_than_two_from_nothing() {
+    for n_actions in [5, 17] {
+        let (mut warm, mut cold, mut best) = (0.0, 0.0, 0.0);
+        for seed in 0..60 {
+            let pairs = (0..5).flat_map(|i| (i + 1..5).map(move |j| vec![i, j]));
+            let (n_actions, regions) = (vec![n_actions; 5], pairs.collect());
+            let (graph, tables) = Case { n_actions, regions, seed, forbidden: false }.build();
+            let (mut optimum, mut action) = (Vec::new(), Vec::new());
+            let mut exact = Exact::new(ExactOptions::default());
+            best += exact.coordinate(&graph, &tables, &mut optimum).value;
+            let options = MaxSumOptions { msg_iterations: 2, ..MaxSumOptions::default() };
+            let mut solver = MaxSum::new(options);
+            warm += solver.coordinate_from(&graph, &tables, &optimum, &mut action).value;
+            cold += solver.coordinate(&graph, &tables, &mut action).value;
+        }
+        assert!(cold < warm && warm <= best, "{n_actions}: {cold}, {warm}, {best}");
     }
 }

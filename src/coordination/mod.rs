@@ -66,4 +66,16 @@ pub trait Coordinator: Send + Sync {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination;
+
+    /// [`Self::coordinate`], told a joint action that is likely near the best; ignored by whoever has no
+    /// use for it.
+    fn coordinate_from(
+        &mut self,
+        graph: &CoordinationGraph,
+        tables: &FactorTables,
+        _start: &[usize],
+        action: &mut JointAction,
+    ) -> Coordination {
+        self.coordinate(graph, tables, action)
+    }
 }

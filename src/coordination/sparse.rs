@@ -80,6 +80,17 @@ impl Sparse {
         }
     }
 
+    /// Whether every pair is kept; takes over those that are where not.
+    fn keeps_all(&mut self, graph: &CoordinationGraph, tables: &FactorTables) -> bool {
+        let SparseOptions { kept_pairs, kept_by, .. } = self.options;
+        self.ranking.rank(graph, tables, (kept_pairs, kept_by));
+        let all = self.ranking.n_kept == graph.n_regions();
+        if !all {
+            self.fill(graph, tables);
+        }
+        all
+    }
+
     /// Takes over the payoffs of the kept regions, and what the others say of each agent alone.
     fn fill(&mut self, graph: &CoordinationGraph, tables: &FactorTables) {
         self.graph.keep(graph, self.ranking.kept());
@@ -199,23 +210,37 @@ impl Coordinator for Sparse {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination {
-        let SparseOptions { kept_pairs, kept_by, .. } = self.options;
-        self.ranking.rank(graph, tables, (kept_pairs, kept_by));
-        if self.ranking.n_kept == graph.n_regions() {
+        if self.keeps_all(graph, tables) {
             return self.coordinator.coordinate(graph, tables, action);
         }
-        self.fill(graph, tables);
         let answer = self.coordinator.coordinate(&self.graph, &self.tables, action);
-        // What is proven of fewer pairs is not proven of all.
-        let value = tables.value(graph, action);
-        Coordination { value, upper_bound: f64::INFINITY, converged: false, ..answer }
+        of_all_pairs(answer, tables.value(graph, action))
     }
+
+    fn coordinate_from(
+        &mut self,
+        graph: &CoordinationGraph,
+        tables: &FactorTables,
+        start: &[usize],
+        action: &mut JointAction,
+    ) -> Coordination {
+        if self.keeps_all(graph, tables) {
+            return self.coordinator.coordinate_from(graph, tables, start, action);
+        }
+        let answer = self.coordinator.coordinate_from(&self.graph, &self.tables, start, action);
+        of_all_pairs(answer, tables.value(graph, action))
+    }
+}
+
+/// What an answer for the kept pairs says of all: what is proven of fewer is not proven of all.
+fn of_all_pairs(answer: Coordination, value: f64) -> Coordination {
+    Coordination { value, upper_bound: f64::INFINITY, converged: false, ..answer }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coordination::{Exact, ExactOptions, SolverOptions};
+    use crate::coordination::{Exact, ExactOptions, MaxSum, MaxSumOptions, SolverOptions};
 
     /// A triangle: one pair coupled, one that only adds up, one indifferent.
     fn triangle() -> (CoordinationGraph, FactorTables) {
@@ -273,6 +298,23 @@ mod tests {
         // Agent 1 hears of nobody and takes its first action; the value is that of all pairs.
         assert_eq!((&action[..], answer.value), (&[1, 0, 1][..], 10.0));
         assert!(!answer.proven());
+    }
+
+    #[test]
+    fn a_start_is_handed_on() {
+        let (graph, tables) = triangle();
+        for (kept_pairs, start, best) in [(0.3, [0, 1, 0], [1, 0, 1]), (1.0, [1, 1, 1], [1, 1, 1])]
+        {
+            let unheard = MaxSumOptions { msg_iterations: 0, ..MaxSumOptions::default() };
+            let mut dropped = sparse(kept_pairs, PairScore::Variance, OtherPairs::Dropped);
+            dropped.coordinator = Box::new(MaxSum::new(unheard));
+            let (mut action, mut unled) = (Vec::new(), Vec::new());
+            let answer = dropped.coordinate_from(&graph, &tables, &start, &mut action);
+            dropped.coordinate(&graph, &tables, &mut unled);
+            // Each agent's best beside the start, by the kept pairs.
+            assert_eq!((&action[..], &unled[..]), (&best[..], &[0, 0, 0][..]));
+            assert_eq!(answer.value, tables.value(&graph, &action));
+        }
     }
 
     #[test]

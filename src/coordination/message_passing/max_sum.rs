@@ -105,8 +105,36 @@ impl Coordinator for MaxSum {
         tables: &FactorTables,
         action: &mut JointAction,
     ) -> Coordination {
-        let MaxSumOptions { tolerance, warm_start, .. } = self.options;
-        self.messages.load(graph, tables, warm_start, false);
+        self.messages.load(graph, tables, self.options.warm_start, false);
+        self.answer(graph, tables, action)
+    }
+
+    /// Begins with the messages of regions whose other members do as in `start`; with none where a payoff
+    /// is minus infinity.
+    fn coordinate_from(
+        &mut self,
+        graph: &CoordinationGraph,
+        tables: &FactorTables,
+        start: &[usize],
+        action: &mut JointAction,
+    ) -> Coordination {
+        self.messages.load(graph, tables, false, false);
+        if !self.messages.has_forbidden {
+            self.messages.begin_at(tables, start);
+        }
+        self.answer(graph, tables, action)
+    }
+}
+
+impl MaxSum {
+    /// Iterates the messages as they are and decodes them.
+    fn answer(
+        &mut self,
+        graph: &CoordinationGraph,
+        tables: &FactorTables,
+        action: &mut JointAction,
+    ) -> Coordination {
+        let tolerance = self.options.tolerance;
         let rounds = Rounds { solver: self, tables, action };
         let (residual, iterations) = pulp::Arch::new().dispatch(rounds);
         Coordination {
@@ -160,5 +188,51 @@ mod tests {
         solver.coordinate(&graph, &tables, &mut Vec::new());
         // Each message is 2 higher for one action than for the others; the second region is indifferent.
         assert_eq!(solver.strengths(), [2.0, 0.0]);
+    }
+
+    /// A pair and three agents together, and a solver that decodes its first messages.
+    fn unheard() -> (CoordinationGraph, FactorTables, MaxSum) {
+        let graph = CoordinationGraph::new(3, &[vec![0, 1], vec![2, 0, 1]]).unwrap();
+        let mut tables = FactorTables::with_domains(&graph, &[2, 3, 2]);
+        tables.region_mut(0).copy_from_slice(&[1.0, 5.0, 2.0, 4.0, 0.0, 3.0]);
+        let triple = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0, 5.0, 8.0];
+        tables.region_mut(1).copy_from_slice(&triple);
+        let options = MaxSumOptions { msg_iterations: 0, ..MaxSumOptions::default() };
+        (graph, tables, MaxSum::new(options))
+    }
+
+    #[test]
+    fn first_messages_are_what_regions_say_of_the_start() {
+        let (graph, tables, mut solver) = unheard();
+        let mut action = Vec::new();
+        let answer = solver.coordinate_from(&graph, &tables, &[1, 2, 0], &mut action);
+        // Agent 0 beside action 2 of agent 1: (2, 3); agent 1 beside action 1 of agent 0: (4, 0, 3).
+        assert_eq!(solver.message(0, 0), [-1.0, 0.0]);
+        assert_eq!(solver.message(0, 1), [0.0, -4.0, -1.0]);
+        // Agent 2: (9, 8); agent 0: (4, 9); agent 1: (1, 5, 9).
+        assert_eq!(solver.message(1, 0), [0.0, -1.0]);
+        assert_eq!(solver.message(1, 1), [-5.0, 0.0]);
+        assert_eq!(solver.message(1, 2), [-8.0, -4.0, 0.0]);
+        let numbers = solver.messages.to_agents.as_flattened();
+        assert_eq!(numbers.iter().filter(|number| **number != 0.0).count(), 7, "padding is 0");
+        // Nobody gains alone; 3 of the pair and 9 of the three.
+        assert_eq!((&action[..], answer.value), (&[1, 2, 0][..], 12.0));
+        solver.coordinate(&graph, &tables, &mut action);
+        assert_eq!(action, [0, 0, 0], "the next call begins with nothing");
+    }
+
+    #[test]
+    fn where_something_is_forbidden_the_first_messages_are_zero() {
+        let (graph, mut tables, mut solver) = unheard();
+        tables.region_mut(0)[0] = f32::NEG_INFINITY;
+        solver.coordinate_from(&graph, &tables, &[1, 2, 0], &mut Vec::new());
+        assert!(solver.messages.to_agents.as_flattened().iter().all(|&number| number == 0.0));
+    }
+
+    #[test]
+    #[should_panic(expected = "[1, 3, 0] is no joint action of 3")]
+    fn a_start_that_nobody_can_play_is_our_mistake() {
+        let (graph, tables, mut solver) = unheard();
+        solver.coordinate_from(&graph, &tables, &[1, 3, 0], &mut Vec::new());
     }
 }

@@ -85,6 +85,30 @@ impl Messages {
         self.fresh.fit(self.layout.widest_region(), FORBIDDEN);
     }
 
+    /// Takes what each region says when its other members do as in `start` for its messages:
+    /// `M_{R→i}(a) = Q_R(a, start of the others)`, the largest entry 0. After [`Self::load`] without
+    /// warmth, where nothing is forbidden.
+    pub(super) fn begin_at(&mut self, tables: &FactorTables, start: &[usize]) {
+        let fits = start.iter().zip(&self.layout.n_actions).all(|(action, n)| action < n);
+        let n_agents = self.layout.n_agents();
+        assert!(fits && start.len() == n_agents, "{start:?} is no joint action of {n_agents}");
+        for region in 0..self.layout.n_regions() {
+            let (table, places) = (tables.region(region), self.layout.places(region));
+            let entry = tables.entry(&self.layout.members[places.clone()], start);
+            let messages = &mut self.to_agents[self.layout.messages(region)];
+            let mut stride = 1;
+            for place in places.rev() {
+                let n = self.layout.member_actions[place];
+                let first = entry - start[self.layout.members[place]] * stride;
+                let payoffs = table[first..].iter().step_by(stride).take(n);
+                let largest = payoffs.clone().fold(FORBIDDEN, |best, &payoff| larger(payoff, best));
+                let message = messages[self.layout.offsets[place]..].as_flattened_mut();
+                message.iter_mut().zip(payoffs).for_each(|(to, payoff)| *to = payoff - largest);
+                stride *= n;
+            }
+        }
+    }
+
     /// One round: every region answers the messages of the last round. Returns the largest change
     /// of a message; beliefs are those of the new messages.
     #[inline(always)]

@@ -127,6 +127,7 @@ fn twenty_updates_agree_with_pytorch() {
         let td = TdRule {
             gamma: rule.gamma,
             next_action: NextAction::Regional,
+            warm_start: false,
             error: ErrorKind::Regional,
             error_power: 0.0,
             own_error: 0.0,

@@ -85,9 +85,24 @@ impl StateTables {
         coordinator: &mut dyn Coordinator,
         action: &mut JointAction,
     ) -> Coordination {
+        self.tell_what_is_allowed();
+        coordinator.coordinate(&self.graph, &self.tables, action)
+    }
+
+    /// [`Self::solve`] from a joint action that is likely near the best.
+    pub(super) fn solve_from(
+        &mut self,
+        coordinator: &mut dyn Coordinator,
+        start: &[usize],
+        action: &mut JointAction,
+    ) -> Coordination {
+        self.tell_what_is_allowed();
+        coordinator.coordinate_from(&self.graph, &self.tables, start, action)
+    }
+
+    fn tell_what_is_allowed(&mut self) {
         if self.allows_all {
             self.tables.allow_all();
         }
-        coordinator.coordinate(&self.graph, &self.tables, action)
     }
 }

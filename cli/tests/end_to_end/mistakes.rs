@@ -31,6 +31,8 @@ fn settings_that_cannot_work_are_named_and_leave_no_run() {
         ("batch_size=0", "`batch_size`: 0"),
         ("average_symmetries=0", "`average_symmetries`: 0 (must be 1"),
         ("average_symmetries=9", "`average_symmetries`: 9 (must be 1"),
+        ("warm_start=true coordination.solver=anytime", "`warm_start`: true (is for the messages"),
+        ("warm_start=true next_action=regional", "needs `next_action=coupled`"),
         ("preset=best", "must be `default` or one of"),
         ("task=simple_sprad", "did you mean `simple_spread`?"),
         ("constraints=[]", "constraints"),
@@ -38,7 +40,8 @@ fn settings_that_cannot_work_are_named_and_leave_no_run() {
         ("start_from=nowhere", "nowhere is not a run directory"),
         ("seven", "settings are written key=value"),
     ] {
-        let remarks = place.fail(&tiny("run", &[setting]));
+        let words: Vec<&str> = setting.split(' ').collect();
+        let remarks = place.fail(&tiny("run", &words));
         assert!(remarks.contains(told), "{setting}: {remarks}");
         assert!(!place.path("run").exists(), "{setting} left a run");
     }

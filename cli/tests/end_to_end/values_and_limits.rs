@@ -15,6 +15,7 @@ fn what_is_learned_otherwise_resumes_to_the_same_bytes() {
     for (name, settings) in [
         ("augmented", "preset=augmented".to_owned()),
         ("two_head", "value=two_head lr_power=0.6".to_owned()),
+        ("warm", "warm_start=true coordination.msg_iterations=2".to_owned()),
         ("pid", "mode=learned update=pid cost_limit=0.01 relative=true".to_owned()),
         ("gossip", format!("mode=learned cost_limit=0.01 agents=4 mixing=gossip {gossip}")),
     ] {

@@ -6,6 +6,7 @@ use super::{
     *,
 };
 use crate::{
+    coordination::Exact,
     environment::{
         Environment,
         simple_spread::{
@@ -62,7 +63,7 @@ fn a_turned_transition_teaches_the_same() {
             let (plain, turned) = (case(&states, &actions), case(&turned, &done));
             for (next_action, error) in RULES {
                 let gradient = |case: &Case<'_>| {
-                    let shard = case.accumulate_by(&case.online, rule(next_action, error));
+                    let shard = case.accumulate(&case.online, (next_action, error));
                     shard.gradient.values().to_vec()
                 };
                 let same = close(&gradient(&plain), &gradient(&turned));
@@ -80,7 +81,7 @@ fn own_errors_are_added_to_the_summed_one() {
     let case = Case::new(spread.view(), HeadKind::Tied, states, sample(&[0.7]));
     let gradient = |error, own_error| {
         let rule = TdRule { own_error, cost_weight: 0.0, ..rule(NextAction::Coupled, error) };
-        case.accumulate_by(&case.online, rule).gradient.values().to_vec()
+        case.accumulate_by(&case.online, rule, Box::<Exact>::default()).gradient.values().to_vec()
     };
     let (summed, own) = (gradient(ErrorKind::Summed, 0.0), gradient(ErrorKind::Regional, 0.0));
     let expected: Vec<f32> = summed.iter().zip(&own).map(|(s, o)| s + 0.3 * o).collect();

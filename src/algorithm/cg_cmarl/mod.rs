@@ -28,6 +28,8 @@ mod tests;
 mod tied_pair;
 mod transitions;
 mod value;
+#[cfg(test)]
+mod warm_start_tests;
 mod weights;
 
 pub use actor::{ActingContext, Actor};

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     algorithm::memory::{self, Need},
-    coordination::SolverOptions,
+    coordination::{Solver, SolverOptions},
     environment::Spec,
     error::{Error, Result, count, positive, within},
     multipliers::{Distribution, MultiplierOptions, per_constraint},
@@ -23,6 +23,7 @@ pub(super) const UNSET: &[&str] = &[
     "network.value",
     "learning.relabel",
     "learning.lr_power",
+    "learning.warm_start",
     "multipliers.distribution",
     "multipliers.update",
     "multipliers.lambda_power",
@@ -81,6 +82,10 @@ pub struct LearningOptions {
     pub target_interval: u64,
     /// Who chooses the next action of a target: `regional` or `coupled`.
     pub next_action: NextAction,
+    /// Whether the messages of coupled targets begin with what regions say of the joint action that was
+    /// taken; else with nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub warm_start: bool,
     /// Which error the primary head learns from: `regional` or `summed`.
     pub error: ErrorKind,
     /// A summed error is divided by this power of the number of regions.
@@ -120,6 +125,7 @@ impl Default for LearningOptions {
             polyak_tau: 0.01,
             target_interval: 1,
             next_action: NextAction::Coupled,
+            warm_start: false,
             error: ErrorKind::Summed,
             error_power: 0.5,
             own_error: 0.0,
@@ -208,6 +214,7 @@ pub(super) fn rule(learning: &LearningOptions) -> TdRule {
     TdRule {
         gamma: learning.gamma,
         next_action: learning.next_action,
+        warm_start: learning.warm_start,
         error: learning.error,
         error_power: learning.error_power,
         own_error: learning.own_error,
@@ -229,6 +236,7 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     options.multipliers.check()?;
     options.coordination.check()?;
     options.acting.check()?;
+    check_warm_start(options)?;
     let n_symmetries = options.average_symmetries;
     if !(1..=MAX_SYMMETRIES).contains(&n_symmetries) {
         let reason = "must be 1 (averages nothing) to 8 (all symmetries of the square)";
@@ -242,6 +250,18 @@ pub(super) fn check(options: &CgCmarlOptions, spec: &Spec) -> Result<()> {
     }
     if spec.constraints.is_empty() {
         return Err(Error::setting("constraints", "[]", "needs at least one constraint"));
+    }
+    Ok(())
+}
+
+/// Refuses a warm start where nothing would begin with it.
+fn check_warm_start(options: &CgCmarlOptions) -> Result<()> {
+    let has_messages = options.learning.next_action == NextAction::Coupled
+        && options.coordination.solver == Solver::MaxSum;
+    if options.learning.warm_start && !has_messages {
+        let reason = "is for the messages of targets: it needs `next_action=coupled` and \
+                      `coordination.solver=max_sum`";
+        return Err(Error::setting("warm_start", true, reason));
     }
     Ok(())
 }

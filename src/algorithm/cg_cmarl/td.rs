@@ -48,6 +48,8 @@ pub struct TdRule {
     pub gamma: f32,
     /// Who chooses the next action.
     pub next_action: NextAction,
+    /// Whether the coordinator looks for it from what was done before.
+    pub warm_start: bool,
     /// Which error the primary head learns from.
     pub error: ErrorKind,
     /// A summed error is divided by this power of the number of regions.
@@ -90,6 +92,8 @@ pub struct TdShard {
     problem: StateTables,
     network: TwoHeadWorkspace,
     joint: JointAction,
+    /// What was done before the next state.
+    taken: JointAction,
     table: Vec<f32>,
     mean: Vec<f32>,
     next_actions: Vec<usize>,
@@ -113,6 +117,7 @@ impl TdShard {
             problem: StateTables::new(spec),
             network: TwoHeadWorkspace::default(),
             joint: Vec::new(),
+            taken: Vec::new(),
             table: Vec::new(),
             mean: Vec::new(),
             next_actions: Vec::new(),
@@ -188,16 +193,17 @@ impl TdShard {
 
     /// The coordinator's joint action of each next state, on that state's own graph.
     fn choose_together(&mut self, inputs: TdInputs<'_>, samples: &[Sample]) {
-        let TdInputs { network, online, view, replay, .. } = inputs;
+        let TdInputs { network, online, view, replay, rule, .. } = inputs;
         let Transitions { next, next_multipliers, next_masks, spans, .. } = &self.transitions;
-        let Self { network: buffers, problem, joint, next_actions, mean, .. } = self;
+        let Self { network: buffers, problem, joint, taken, next_actions, mean, .. } = self;
         let terms = network.terms(online, &next.inputs, next.n_rows, next_multipliers, buffers);
         let (n_terms, size) = (network.head().n_terms(), network.head().region_size());
         for (index, (sample, Span { next: rows, valued, .. })) in
             samples.iter().zip(spans).enumerate()
         {
             debug_assert!(sample.region.is_none(), "coupled targets need whole states");
-            problem.follow(view, replay.row(sample.row).next_state);
+            let row = replay.row(sample.row);
+            problem.follow(view, row.next_state);
             let seen = next.poses[rows.clone()].iter().copied();
             let seen = seen.zip(terms[rows.start * n_terms..].chunks_exact(n_terms));
             for (region, (seen, members)) in seen.zip(problem.graph.regions()).enumerate() {
@@ -206,7 +212,13 @@ impl TdShard {
                 network.posed().expand(members.len(), mean, table);
             }
             problem.forbid_only(next_masks, index);
-            problem.solve(self.coordinator.as_mut(), joint);
+            if rule.warm_start {
+                taken.clear();
+                taken.extend(row.actions.iter().copied().map(usize::from));
+                problem.solve_from(self.coordinator.as_mut(), taken, joint);
+            } else {
+                problem.solve(self.coordinator.as_mut(), joint);
+            }
             for row in valued.clone() {
                 let symmetry = next.poses[row].symmetry;
                 let action = |agent: usize| view.transform_action(symmetry, joint[agent]);

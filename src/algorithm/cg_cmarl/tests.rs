@@ -8,7 +8,7 @@ use super::{
 use crate::{
     algorithm::checks::{Masked, trained_action},
     argmax::argmax,
-    coordination::{Coordinator, Exhaustive, FactorTables, SolverOptions},
+    coordination::{Coordinator, Exact, Exhaustive, FactorTables},
     environment::{
         Environment,
         matrix_game::{MatrixGame, RegionTables},
@@ -82,9 +82,8 @@ pub(super) fn rule(next_action: NextAction, error: ErrorKind) -> TdRule {
         next_action,
         error,
         error_power: 0.0,
-        own_error: 0.0,
         cost_weight: COST_WEIGHT,
-        huber: f32::INFINITY,
+        ..options::rule(&LearningOptions::default())
     }
 }
 
@@ -130,14 +129,17 @@ impl<'a> Case<'a> {
         online: &[f32],
         (next_action, error): (NextAction, ErrorKind),
     ) -> TdShard {
-        self.accumulate_by(online, rule(next_action, error))
+        self.accumulate_by(online, rule(next_action, error), Box::<Exact>::default())
     }
 
-    /// What one share makes of the transition by a rule.
-    pub(super) fn accumulate_by(&self, online: &[f32], rule: TdRule) -> TdShard {
-        let solver =
-            SolverOptions { solver: crate::coordination::Solver::Exact, ..Default::default() };
-        let mut shard = TdShard::new(&self.network, self.view, solver.build());
+    /// What one share makes of the transition by a rule with a coordinator.
+    pub(super) fn accumulate_by(
+        &self,
+        online: &[f32],
+        rule: TdRule,
+        coordinator: Box<dyn Coordinator>,
+    ) -> TdShard {
+        let mut shard = TdShard::new(&self.network, self.view, coordinator);
         let inputs = TdInputs {
             network: &self.network,
             online,
@@ -345,9 +347,7 @@ fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
         let case = Case::new(game.view(), head, [&[0.5], &[0.5]], sample(&[0.7, 0.2]));
         let Case { network, online, view, .. } = &case;
         let context = ActingContext { network, parameters: online, view: *view, noise: None };
-        let exact =
-            SolverOptions { solver: crate::coordination::Solver::Exact, ..Default::default() };
-        let mut actor = Actor::new(*view, exact.build(), Averaging::NONE);
+        let mut actor = Actor::new(*view, Box::<Exact>::default(), Averaging::NONE);
         let mut action = Vec::new();
         // Utilities must not be left over from a state in which more is forbidden.
         actor.decide(context, &[0.5], &[0.7, 0.2], &mut action);

@@ -65,6 +65,7 @@ impl Budget {
         };
         match self {
             Self::Quick => Some(quick),
+            _ if row.is_published() => Some(MOST_ON_POLICY),
             Self::Standard => Some(standard),
             Self::Full => Some(full),
             Self::Plateau if row.algorithm == OUR_ALGORITHM => None,
@@ -350,6 +351,7 @@ mod tests {
         assert_eq!(lengths("iql_0.3"), [k(300), k(600), k(1200), Some(MOST_OFF_POLICY)]);
         assert_eq!(lengths("mappo_0.3").last(), Some(&Some(MOST_ON_POLICY)));
         assert_eq!(lengths("cg_cmarl"), [None]);
+        assert_eq!(lengths("mappo_published"), [Some(MOST_ON_POLICY)], "as long as was published");
         let capped = Plan { steps: Some(500_000), ..plan.clone() };
         assert_eq!(capped.lengths(&job("iql_0.3", 3)), [k(300), k(500)]);
         let steps = plan.config(&job("iql_0.3", 3)).unwrap().training.total_steps;

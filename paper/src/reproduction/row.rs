@@ -124,6 +124,9 @@ const OURS: (&str, &str) = configuration!("cgcmarl/cg_cmarl.toml");
 /// Who learns in it.
 pub(super) const OUR_ALGORITHM: &str = "cg_cmarl";
 
+/// MAPPO as its authors set it.
+const PUBLISHED: (&str, &str) = ("preset", "published");
+
 fn ratios() -> Vec<Price> {
     LOCAL_RATIOS.map(Price::LocalRatio).to_vec()
 }
@@ -144,6 +147,7 @@ pub static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             rows.extend(priced.map(|price| row(arm, method.algorithm, source, price)));
         }
     }
+    rows.extend(METHODS.iter().filter(|method| method.algorithm == "mappo").map(published));
     for change in ladder::changes() {
         let name = change.name();
         let own = row(Arm::Ladder, OUR_ALGORITHM, OURS, Price::None);
@@ -157,6 +161,17 @@ pub static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rows.extend(METHODS.iter().filter(known).map(|method| stock(method.algorithm, method.raw)));
     rows
 });
+
+/// MAPPO on the rows of MPE2 as its authors set it, for trainings of ten million steps and more.
+fn published(method: &Method) -> Row {
+    let own = row(Arm::Raw, method.algorithm, method.raw, Price::LocalRatio(0.0));
+    Row {
+        name: format!("{}_published", method.algorithm),
+        parameter: format!("published, {}", own.parameter),
+        settings: vec![PUBLISHED],
+        ..own
+    }
+}
 
 fn row(
     arm: Arm,
@@ -187,7 +202,13 @@ impl Row {
 
     /// Whether both differ in nothing that changes what a step costs: the price at most.
     pub(super) fn trains_like(&self, other: &Self) -> bool {
-        (self.algorithm, self.file, self.change) == (other.algorithm, other.file, other.change)
+        let costs = |row: &Self| (row.algorithm, row.file, row.change, row.settings.clone());
+        costs(self) == costs(other)
+    }
+
+    /// Whether its settings were published for trainings of ten million steps and more.
+    pub(super) fn is_published(&self) -> bool {
+        self.settings.contains(&PUBLISHED)
     }
 
     /// Whether it learns from the episodes it has just played, and so knows no schedule of exploration.
@@ -222,6 +243,7 @@ mod tests {
         assert!(row(Arm::Raw, "iql_0.3").trains_like(row(Arm::Raw, "iql_0.95")));
         assert!(!row(Arm::Raw, "iql_0.3").trains_like(row(Arm::Raw, "vdn_0.3")));
         assert!(!row(Arm::Raw, "iql_0.3").trains_like(row(Arm::Shared, "iql_0.3")));
+        assert!(!row(Arm::Raw, "mappo_0.0").trains_like(row(Arm::Raw, "mappo_published")));
         let rungs: Vec<&Row> = ROWS.iter().filter(|row| row.arm == Arm::Ladder).collect();
         assert!(rungs.len() > 1 && !rungs.windows(2).any(|two| two[0].trains_like(two[1])));
     }

@@ -1,22 +1,24 @@
 //! What the comparison lets us claim, in sentences made from the numbers, every exception named.
 
 use super::reproduction::display_name;
-use cgcmarl_paper::reproduction::{Arm, Dominance, Results};
+use cgcmarl_paper::reproduction::{Arm, Dominance, Point, Results, Team};
 use std::fmt::Write as _;
 
-/// The sentence about dominance, then what is not dominated.
+/// Whose front the claim is about.
+const OURS: &str = "cg_cmarl";
+
+/// The sentence about dominance, then what is not dominated, and by how much.
 pub(crate) fn claim(results: &Results) -> String {
-    let all: Vec<(String, &Dominance)> = results
+    let all: Vec<(&Team, &Dominance)> = results
         .teams
         .iter()
         .flat_map(|team| {
-            let place = format!("N = {}, {} layout", team.n_agents, team.layout);
-            let ours = team.dominance.iter().filter(|entry| entry.by == "cg_cmarl");
-            ours.map(move |entry| (place.clone(), entry))
+            let ours = team.dominance.iter().filter(|entry| entry.by == OURS);
+            ours.map(move |entry| (team, entry))
         })
         .collect();
     let count = |converged: bool, dominated: bool| {
-        let is_counted = |(_, entry): &&(String, &Dominance)| {
+        let is_counted = |(_, entry): &&(&Team, &Dominance)| {
             (entry.converged || !converged) && (entry.dominated || !dominated)
         };
         all.iter().filter(is_counted).count()
@@ -43,23 +45,63 @@ pub(crate) fn claim(results: &Results) -> String {
         return text;
     }
     text += "Not dominated:\n";
-    for (place, entry) in exceptions {
+    for (team, entry) in exceptions {
         let converged = if entry.converged { "converged" } else { "not converged" };
         let _ = writeln!(
             text,
-            "- {place}: {} {} ({converged}; dominated in {:.0} % of resamples)",
+            "- N = {}, {} layout: {} {} ({converged}; dominated in {:.0} % of resamples){}",
+            team.n_agents,
+            team.layout,
             display_name(&entry.algorithm),
             entry.parameter,
-            100.0 * entry.probability
+            100.0 * entry.probability,
+            beside_ours(team, entry),
         );
     }
     text
 }
 
+/// What a point that is not dominated achieves, and what CG-CMARL has beside it.
+fn beside_ours(team: &Team, entry: &Dominance) -> String {
+    let is_it = |point: &&Point| {
+        (&point.algorithm, &point.parameter) == (&entry.algorithm, &entry.parameter)
+    };
+    let Some(point) = team.points.iter().find(is_it) else { return String::new() };
+    let ours = || team.points.iter().filter(|other| other.algorithm == OURS);
+    let trade_off = |point: &Point| {
+        format!("{:.1} % at {:.4}", 100.0 * point.coverage.mean, point.collisions.mean)
+    };
+    let is_equal = |other: &&Point| {
+        (other.coverage.mean, other.collisions.mean) == (point.coverage.mean, point.collisions.mean)
+    };
+    let here = trade_off(point);
+    if let Some(equal) = ours().find(is_equal) {
+        return format!(": {here}, as CG-CMARL at {}", equal.parameter);
+    }
+    let within = ours().filter(|other| other.collisions.mean <= point.collisions.mean);
+    let covering = |a: &&Point, b: &&Point| a.coverage.mean.total_cmp(&b.coverage.mean);
+    let safest = |a: &&Point, b: &&Point| a.collisions.mean.total_cmp(&b.collisions.mean);
+    match (within.max_by(covering), ours().min_by(safest)) {
+        (Some(best), _) => format!(
+            ": {here}, where CG-CMARL within as many collisions has {} ({})",
+            trade_off(best),
+            best.parameter
+        ),
+        (None, Some(best)) => {
+            format!(
+                ": {here}, where CG-CMARL has {} at the least ({})",
+                trade_off(best),
+                best.parameter
+            )
+        }
+        (None, None) => format!(": {here}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cgcmarl_paper::reproduction::Team;
+    use cgcmarl_paper::reproduction::Spread;
 
     #[test]
     fn the_claim_counts_converged_points_and_names_exceptions() {
@@ -84,5 +126,39 @@ mod tests {
              Not dominated:\n- N = 3, random layout: VDN lr=0.3 (converged; dominated in 25 % of resamples)\n"
         );
         assert!(claim(&Results::default()).starts_with("No baseline"));
+    }
+
+    #[test]
+    fn an_exception_stands_beside_what_ours_has() {
+        let point = |algorithm: &str, parameter: &str, coverage: f64, collisions: f64| {
+            let spread = |mean| Spread { mean, ..Spread::default() };
+            Point {
+                algorithm: algorithm.into(),
+                parameter: parameter.into(),
+                coverage: spread(coverage),
+                collisions: spread(collisions),
+                ..Point::default()
+            }
+        };
+        let beside = |coverage: f64, collisions: f64| {
+            let ours = [point(OURS, "λ=0", 0.99, 0.02), point(OURS, "λ=1", 0.98, 0.01)];
+            let points = ours.into_iter().chain([point("vdn", "lr=0.0", coverage, collisions)]);
+            let team = Team { points: points.collect(), ..Team::default() };
+            let entry = Dominance {
+                algorithm: "vdn".into(),
+                parameter: "lr=0.0".into(),
+                ..Dominance::default()
+            };
+            beside_ours(&team, &entry)
+        };
+        assert_eq!(beside(0.98, 0.01), ": 98.0 % at 0.0100, as CG-CMARL at λ=1");
+        assert_eq!(
+            beside(1.0, 0.03),
+            ": 100.0 % at 0.0300, where CG-CMARL within as many collisions has 99.0 % at 0.0200 (λ=0)"
+        );
+        assert_eq!(
+            beside(0.5, 0.005),
+            ": 50.0 % at 0.0050, where CG-CMARL has 98.0 % at 0.0100 at the least (λ=1)"
+        );
     }
 }

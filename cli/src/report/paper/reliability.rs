@@ -40,8 +40,12 @@ fn coverage(chosen: &Chosen) -> Cell {
 
 /// Interquartile means and probabilities of improvement.
 pub(crate) fn methods(results: &Results) -> ExportTable {
-    let shown = |e: &Estimate| format!("{:.3} ({:.3}–{:.3})", e.mean, e.low, e.high);
     let rows = results.reliability.iter().map(|method| {
+        // Without the random policy there is no reference, and so no score.
+        let shown = |e: &Estimate| match method.tasks {
+            0 => "–".into(),
+            _ => format!("{:.3} ({:.3}–{:.3})", e.mean, e.low, e.high),
+        };
         let ours = method.algorithm == "cg_cmarl";
         vec![
             display_name(&method.algorithm).into(),
@@ -52,7 +56,7 @@ pub(crate) fn methods(results: &Results) -> ExportTable {
     });
     ExportTable {
         name: "reliability",
-        caption: "Over all team sizes and layouts: interquartile mean of the hypervolume of one seed's points as a share of the largest possible (coverage 1 without collisions, reference: the random policy's collisions), and the probability that a seed of CG-CMARL has more than a seed of the method; 95 % intervals of the stratified bootstrap over seeds and episodes (rliable's definitions).".into(),
+        caption: "Over all team sizes and layouts: interquartile mean of the hypervolume of one seed's points as a share of the largest possible (coverage 1 without collisions, reference: the random policy's collisions), and the probability that a seed of CG-CMARL has more than a seed of the method; 95 % intervals of the stratified bootstrap over seeds and episodes (rliable's definitions). Tasks: pairs of a team size and a layout on which the method was measured; compare methods with as many.".into(),
         head: head(&["Algorithm", "Tasks", "IQM", "P(CG-CMARL better)"]),
         rows: rows.collect(),
     }

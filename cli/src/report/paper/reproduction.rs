@@ -195,7 +195,8 @@ fn cg_cmarl(results: &Results) -> ExportTable {
 }
 
 fn scaling(results: &Results) -> ExportTable {
-    let at_one = on_random(results).filter(|(_, point)| point.multiplier == Some(1.0));
+    let is_ours = |point: &Point| point.algorithm == "cg_cmarl" && point.multiplier == Some(1.0);
+    let at_one = on_random(results).filter(|(_, point)| is_ours(point));
     let rows = at_one.map(|(team, point)| {
         vec![
             team.n_agents.to_string().into(),

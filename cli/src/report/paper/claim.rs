@@ -69,7 +69,7 @@ fn beside_ours(team: &Team, entry: &Dominance) -> String {
     let Some(point) = team.points.iter().find(is_it) else { return String::new() };
     let ours = || team.points.iter().filter(|other| other.algorithm == OURS);
     let trade_off = |point: &Point| {
-        format!("{:.1} % at {:.4}", 100.0 * point.coverage.mean, point.collisions.mean)
+        format!("{:.2} % at {:.4}", 100.0 * point.coverage.mean, point.collisions.mean)
     };
     let is_equal = |other: &&Point| {
         (other.coverage.mean, other.collisions.mean) == (point.coverage.mean, point.collisions.mean)
@@ -151,14 +151,14 @@ mod tests {
             };
             beside_ours(&team, &entry)
         };
-        assert_eq!(beside(0.98, 0.01), ": 98.0 % at 0.0100, as CG-CMARL at λ=1");
+        assert_eq!(beside(0.98, 0.01), ": 98.00 % at 0.0100, as CG-CMARL at λ=1");
         assert_eq!(
             beside(1.0, 0.03),
-            ": 100.0 % at 0.0300, where CG-CMARL within as many collisions has 99.0 % at 0.0200 (λ=0)"
+            ": 100.00 % at 0.0300, where CG-CMARL within as many collisions has 99.00 % at 0.0200 (λ=0)"
         );
         assert_eq!(
             beside(0.5, 0.005),
-            ": 50.0 % at 0.0050, where CG-CMARL has 98.0 % at 0.0100 at the least (λ=1)"
+            ": 50.00 % at 0.0050, where CG-CMARL has 98.00 % at 0.0100 at the least (λ=1)"
         );
     }
 }

@@ -37,12 +37,24 @@ const LOOKS: [(&str, Marker, Colour); 10] = [
     ("mappo_lambda", Marker::Wedge, GREEN),
 ];
 
+/// What the figure of the best points leaves out: whoever covers less, in per cent.
+const CLOSE: f64 = 80.0;
+
 /// The fronts on random layouts, two panels in a row; nothing where nothing was measured.
 pub(crate) fn pareto(results: &Results) -> Option<Picture> {
+    on_random(results, "Coverage against collisions on random layouts", 0.0)
+}
+
+/// The same seen from close by: points that cover much, where the others would hide how they differ.
+pub(crate) fn close(results: &Results) -> Option<Picture> {
+    let title = format!("Coverage against collisions on random layouts, from {CLOSE} % on");
+    on_random(results, &title, CLOSE)
+}
+
+fn on_random(results: &Results, title: &str, least: f64) -> Option<Picture> {
     let teams: Vec<&Team> = results.teams.iter().filter(|team| team.layout == "random").collect();
-    let title = "Coverage against collisions on random layouts";
     let n_columns = teams.len().min(2);
-    figure(title, &teams, n_columns, (400.0, 270.0), |team| {
+    figure((title, least), &teams, n_columns, (400.0, 270.0), |team| {
         let n = team.n_agents;
         format!("N = {n} agents ({} pairs)", n * (n - 1) / 2)
     })
@@ -55,7 +67,7 @@ pub(crate) fn scenarios(results: &Results) -> Option<Picture> {
     let order = ["spread_uniform", "line", "clustered_pair"];
     teams.sort_by_key(|team| (team.n_agents, order.iter().position(|name| *name == team.layout)));
     let title = "Coverage against collisions on fixed layouts, trained on random ones";
-    figure(title, &teams, 3.min(teams.len()), (290.0, 210.0), |team| {
+    figure((title, 0.0), &teams, 3.min(teams.len()), (290.0, 210.0), |team| {
         format!("N = {}, {}", team.n_agents, team.layout)
     })
 }
@@ -71,13 +83,13 @@ fn seeds_of(teams: &[&Team]) -> String {
 }
 
 fn figure(
-    title: &str,
+    (title, least): (&str, f64),
     teams: &[&Team],
     n_columns: usize,
     (width, height): (f64, f64),
     name: impl Fn(&Team) -> String,
 ) -> Option<Picture> {
-    let all: Vec<Vec<Series>> = teams.iter().map(|team| series(team)).collect();
+    let all: Vec<Vec<Series>> = teams.iter().map(|team| series(team, least)).collect();
     let (first, n_rows) = (teams.first()?, teams.len().div_ceil(n_columns));
     let legend = legend(&all);
     let total = LEFT + n_columns as f64 * (width + GAP.0) - GAP.0 + 24.0;
@@ -125,8 +137,17 @@ fn panel(picture: &mut Picture, bounds: (f64, f64, f64, f64), title: &str, serie
     }
 }
 
-/// The printed front below, the baselines above it, ours on top.
-fn series(team: &Team) -> Vec<Series> {
+/// The printed front below, the baselines above it, ours on top; what covers less than `least` left out.
+fn series(team: &Team, least: f64) -> Vec<Series> {
+    let mut all = all_series(team);
+    for series in &mut all {
+        series.marks.retain(|mark| mark.vertical.mean >= least);
+    }
+    all.retain(|series| !series.marks.is_empty());
+    all
+}
+
+fn all_series(team: &Team) -> Vec<Series> {
     let mut all = vec![];
     if team.layout == "random" {
         all.extend(printed(team.n_agents));
@@ -222,5 +243,8 @@ mod tests {
             }
         }
         assert!(pareto(&Results::default()).is_none());
+        let near = series(&results.teams[0], 50.0);
+        assert!(near.len() < series(&results.teams[0], 0.0).len());
+        assert!(near.iter().flat_map(|one| &one.marks).all(|mark| mark.vertical.mean >= 50.0));
     }
 }

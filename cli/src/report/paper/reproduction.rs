@@ -52,7 +52,11 @@ pub(crate) fn pictures(results: &Results) -> Vec<(String, Picture)> {
     if results.arm == Arm::Stock {
         return vec![];
     }
-    let panels = [("pareto", panels::pareto(results)), ("scenarios", panels::scenarios(results))];
+    let panels = [
+        ("pareto", panels::pareto(results)),
+        ("close", panels::close(results)),
+        ("scenarios", panels::scenarios(results)),
+    ];
     let panels = panels.into_iter().filter_map(|(name, picture)| Some((name.into(), picture?)));
     let mut all: Vec<(String, Picture)> = panels.collect();
     let attained = attainment::figures(results);

@@ -38,6 +38,6 @@ pub use results::{
     COVERAGES, Chosen, Dominance, Learning, MethodFront, MethodReliability, Point, RESULTS_FILE,
     Results, Spread, THRESHOLDS, Team,
 };
-pub use row::{ROWS, Row};
+pub use row::{OUR_ALGORITHM, ROWS, Row};
 pub use row_file::{PlayedLayout, PlayedPoint, RowResult, Timing};
 pub use rows::{LeftOut, Rows};

@@ -122,7 +122,7 @@ const METHODS: [Method; 9] = [
 /// CG-CMARL's own.
 const OURS: (&str, &str) = configuration!("cgcmarl/cg_cmarl.toml");
 /// Who learns in it.
-pub(super) const OUR_ALGORITHM: &str = "cg_cmarl";
+pub const OUR_ALGORITHM: &str = "cg_cmarl";
 
 /// MAPPO as its authors set it.
 const PUBLISHED: (&str, &str) = ("preset", "published");
@@ -202,8 +202,8 @@ impl Row {
 
     /// Whether both differ in nothing that changes what a step costs: the price at most.
     pub(super) fn trains_like(&self, other: &Self) -> bool {
-        let costs = |row: &Self| (row.algorithm, row.file, row.change, row.settings.clone());
-        costs(self) == costs(other)
+        (self.algorithm, self.file, self.change) == (other.algorithm, other.file, other.change)
+            && self.settings == other.settings
     }
 
     /// Whether its settings were published for trainings of ten million steps and more.

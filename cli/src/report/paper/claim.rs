@@ -1,11 +1,8 @@
 //! What the comparison lets us claim, in sentences made from the numbers, every exception named.
 
 use super::reproduction::display_name;
-use cgcmarl_paper::reproduction::{Arm, Dominance, Point, Results, Team};
+use cgcmarl_paper::reproduction::{Arm, Dominance, OUR_ALGORITHM, Point, Results, Team};
 use std::fmt::Write as _;
-
-/// Whose front the claim is about.
-const OURS: &str = "cg_cmarl";
 
 /// The sentence about dominance, then what is not dominated, and by how much.
 pub(crate) fn claim(results: &Results) -> String {
@@ -13,7 +10,7 @@ pub(crate) fn claim(results: &Results) -> String {
         .teams
         .iter()
         .flat_map(|team| {
-            let ours = team.dominance.iter().filter(|entry| entry.by == OURS);
+            let ours = team.dominance.iter().filter(|entry| entry.by == OUR_ALGORITHM);
             ours.map(move |entry| (team, entry))
         })
         .collect();
@@ -67,7 +64,7 @@ fn beside_ours(team: &Team, entry: &Dominance) -> String {
         (&point.algorithm, &point.parameter) == (&entry.algorithm, &entry.parameter)
     };
     let Some(point) = team.points.iter().find(is_it) else { return String::new() };
-    let ours = || team.points.iter().filter(|other| other.algorithm == OURS);
+    let ours = || team.points.iter().filter(|other| other.algorithm == OUR_ALGORITHM);
     let trade_off = |point: &Point| {
         format!("{:.2} % at {:.4}", 100.0 * point.coverage.mean, point.collisions.mean)
     };
@@ -141,7 +138,8 @@ mod tests {
             }
         };
         let beside = |coverage: f64, collisions: f64| {
-            let ours = [point(OURS, "λ=0", 0.99, 0.02), point(OURS, "λ=1", 0.98, 0.01)];
+            let ours =
+                [point(OUR_ALGORITHM, "λ=0", 0.99, 0.02), point(OUR_ALGORITHM, "λ=1", 0.98, 0.01)];
             let points = ours.into_iter().chain([point("vdn", "lr=0.0", coverage, collisions)]);
             let team = Team { points: points.collect(), ..Team::default() };
             let entry = Dominance {

@@ -8,8 +8,8 @@ use super::{
     bootstrap::{drawn_weights, weighted},
     plan::{all_layouts, layout_name},
     results::{MethodReliability, THRESHOLDS},
-    row::{OUR_ALGORITHM, ROWS},
-    row_file::RowResult,
+    row::{OUR_ALGORITHM, ROWS, Row},
+    row_file::{PlayedPoint, RowResult},
     rows::Rows,
 };
 use crate::tables::TradeOff;
@@ -83,11 +83,18 @@ fn method(
         algorithm: algorithm.into(),
         tasks: means[index].iter().filter(|runs| !runs.is_empty()).count(),
         iqm: estimate(&|scores| interquartile_mean_of_runs(&scores[index])),
+        ours: estimate(&|scores| interquartile_mean_of_runs(&where_both(scores, index))),
         ours_better: estimate(&|scores| probability_of_improvement(&scores[0], &scores[index])),
         profile,
         profile_low: bands.iter().map(|band| band.low).collect(),
         profile_high: bands.iter().map(|band| band.high).collect(),
     }
+}
+
+/// Our runs on the tasks that a method has runs on.
+fn where_both(scores: &[TaskScores], index: usize) -> TaskScores {
+    let both = scores[0].iter().zip(&scores[index]).filter(|(_, others)| !others.is_empty());
+    both.map(|(ours, _)| ours.clone()).collect()
 }
 
 /// Methods with rows, ours first.
@@ -121,18 +128,21 @@ fn tasks(rows: &Rows, arm: Arm, methods: &[&str]) -> Vec<Task> {
     tasks
 }
 
-/// The seeds of a method that have as many points as any of its seeds has.
+/// The seeds of a method that were trained at every one of its prices: with fewer a method has less of
+/// a front than it could have.
 fn runs(rows: &Rows, arm: Arm, algorithm: &str, n_agents: usize, layout: &str) -> TaskRuns {
-    let mut seeds: BTreeMap<u64, SeedPoints> = BTreeMap::new();
-    for row in ROWS.iter().filter(|row| row.arm.belongs_to(arm) && row.algorithm == algorithm) {
-        for result in rows.seeds(n_agents, row) {
-            let points = result.layout(layout).into_iter().flat_map(|played| &played.points);
-            let episodes = points.map(|point| point.trade_offs(result.agents, result.horizon));
-            seeds.entry(result.seed).or_default().extend(episodes);
-        }
+    let is_priced = |row: &&Row| row.algorithm == algorithm && !row.is_published();
+    let priced = ROWS.iter().filter(|row| row.arm.belongs_to(arm)).filter(is_priced);
+    let mut seeds: BTreeMap<u64, (usize, SeedPoints)> = BTreeMap::new();
+    for result in priced.clone().flat_map(|row| rows.seeds(n_agents, row)) {
+        let Some(played) = result.layout(layout) else { continue };
+        let (n_prices, points) = seeds.entry(result.seed).or_default();
+        *n_prices += 1;
+        let episodes = |point: &PlayedPoint| point.trade_offs(result.agents, result.horizon);
+        points.extend(played.points.iter().map(episodes));
     }
-    let most = seeds.values().map(Vec::len).max().unwrap_or(0);
-    seeds.into_values().filter(|points| !points.is_empty() && points.len() == most).collect()
+    let all = priced.count();
+    seeds.into_values().filter(|(n, _)| *n == all).map(|(_, points)| points).collect()
 }
 
 /// The score of every run, when start states count as often as the weights say.
@@ -157,4 +167,45 @@ fn score(task: &Task, points: &SeedPoints, weights: &[f64]) -> f64 {
     let means: Vec<Vec<f64>> =
         points.iter().map(|episodes| weighted(episodes, weights).point()).collect();
     hypervolume(&means, &corner.point()) / task.random_collisions.max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduction::row_file::PlayedLayout;
+
+    fn trained(row: &Row, seed: u64) -> RowResult {
+        let played = PlayedLayout {
+            layout: "random".into(),
+            points: vec![PlayedPoint::default()],
+            ..PlayedLayout::default()
+        };
+        RowResult {
+            row: row.name.clone(),
+            arm: row.arm,
+            agents: 3,
+            seed,
+            layouts: vec![played],
+            ..RowResult::default()
+        }
+    }
+
+    #[test]
+    fn a_seed_counts_once_it_has_every_price() {
+        let priced = || ROWS.iter().filter(|r| r.arm == Arm::Shared && r.algorithm == "iql");
+        let mut rows = Rows::default();
+        rows.trained.extend(priced().map(|row| trained(row, 1)));
+        rows.trained.extend(priced().skip(1).map(|row| trained(row, 2)));
+        let seeds = runs(&rows, Arm::Shared, "iql", 3, "random");
+        assert_eq!((seeds.len(), seeds[0].len()), (1, priced().count()));
+        rows.trained.retain(|row| row.row != "iql_0.6");
+        assert!(runs(&rows, Arm::Shared, "iql", 3, "random").is_empty());
+    }
+
+    #[test]
+    fn ours_stands_beside_a_method_on_the_tasks_of_both() {
+        let scores = [vec![vec![0.9], vec![0.5, 0.6]], vec![vec![], vec![0.1]]];
+        assert_eq!(where_both(&scores, 1), vec![vec![0.5, 0.6]]);
+        assert_eq!(where_both(&scores, 0), scores[0]);
+    }
 }

@@ -182,10 +182,13 @@ pub struct Chosen {
 pub struct MethodReliability {
     /// Such as `cg_cmarl`.
     pub algorithm: String,
-    /// Pairs of a team size and a layout.
+    /// Pairs of a team size and a layout on which a seed has every price.
     pub tasks: usize,
     /// Interquartile mean over seeds and tasks, with its interval over seeds and episodes.
     pub iqm: Estimate,
+    /// That of CG-CMARL on the same tasks.
+    #[serde(default)]
+    pub ours: Estimate,
     /// Probability that a seed of CG-CMARL beats one of it on a task drawn at random.
     pub ours_better: Estimate,
     /// Share of seeds and tasks that score above each of [`THRESHOLDS`].

@@ -105,7 +105,7 @@ mod tests {
         let entry = |parameter: &str, converged, dominated| Dominance {
             algorithm: "vdn".into(),
             parameter: parameter.into(),
-            by: "cg_cmarl".into(),
+            by: OUR_ALGORITHM.into(),
             converged,
             dominated,
             probability: 0.25,

@@ -12,7 +12,7 @@ use crate::report::{
 };
 use cgcmarl::{environment::Better, evaluation::Estimate};
 use cgcmarl_paper::{
-    reproduction::{Results, Spread, Team},
+    reproduction::{OUR_ALGORITHM, Results, Spread, Team},
     tables,
 };
 
@@ -23,9 +23,9 @@ const LEGEND_FONT: Font = Font::new(12.0, BLACK);
 const PRINTED: &str = "CG-CMARL as the paper prints it";
 const RANDOM: &str = "random policy";
 
-/// Each method by shape and colour, so that either alone tells it.
+/// Each method by its shape and colour; kin share one of the two.
 const LOOKS: [(&str, Marker, Colour); 10] = [
-    ("cg_cmarl", Marker::Star, BLUE),
+    (OUR_ALGORITHM, Marker::Star, BLUE),
     ("iql", Marker::Disc, AMBER),
     ("vdn", Marker::Hexagon, SKY),
     ("qmix", Marker::Triangle, GREEN),
@@ -163,7 +163,7 @@ fn all_series(team: &Team) -> Vec<Series> {
         all.push(Series { name: RANDOM.into(), marks: vec![mark], joined: false, dashed: false });
     }
     for (algorithm, marker, colour) in LOOKS.into_iter().rev() {
-        let is_ours = algorithm == "cg_cmarl";
+        let is_ours = algorithm == OUR_ALGORITHM;
         let points = team.points.iter().filter(|point| point.algorithm == algorithm);
         let marks: Vec<Mark> = points
             .map(|point| Mark {

@@ -8,7 +8,8 @@ use crate::report::{
 use anyhow::Context;
 use cgcmarl::checkpoint::atomic;
 use cgcmarl_paper::reproduction::{
-    Arm, COVERAGES, Job, Point, RESULTS_FILE, Results, Row, Rows, Spread, Team, marl_eval,
+    Arm, COVERAGES, Job, OUR_ALGORITHM, Point, RESULTS_FILE, Results, Row, Rows, Spread, Team,
+    marl_eval,
 };
 use std::{fmt::Write as _, path::Path};
 
@@ -124,7 +125,7 @@ fn on_random(results: &Results) -> impl Iterator<Item = (&Team, &Point)> {
 /// The name people know a method by.
 pub(crate) fn display_name(algorithm: &str) -> &str {
     match algorithm {
-        "cg_cmarl" => "CG-CMARL",
+        OUR_ALGORITHM => "CG-CMARL",
         "iql" => "IQL",
         "vdn" => "VDN",
         "qmix" => "QMIX",
@@ -148,10 +149,10 @@ fn star(is_optimal: bool) -> Cell {
 }
 
 fn baselines(results: &Results) -> ExportTable {
-    let rows = on_random(results).filter(|(_, point)| point.algorithm != "cg_cmarl").map(
+    let rows = on_random(results).filter(|(_, point)| point.algorithm != OUR_ALGORITHM).map(
         |(team, point)| {
             let ours = team.dominance.iter().find(|entry| {
-                entry.by == "cg_cmarl"
+                entry.by == OUR_ALGORITHM
                     && (&entry.algorithm, &entry.parameter) == (&point.algorithm, &point.parameter)
             });
             let beaten = ours.map_or("–".into(), |entry| format!("{:.2}", entry.probability));
@@ -178,7 +179,7 @@ fn baselines(results: &Results) -> ExportTable {
 }
 
 fn cg_cmarl(results: &Results) -> ExportTable {
-    let rows = on_random(results).filter(|(_, point)| point.algorithm == "cg_cmarl").map(
+    let rows = on_random(results).filter(|(_, point)| point.algorithm == OUR_ALGORITHM).map(
         |(team, point)| {
             vec![
                 team.n_agents.to_string().into(),
@@ -199,7 +200,7 @@ fn cg_cmarl(results: &Results) -> ExportTable {
 }
 
 fn scaling(results: &Results) -> ExportTable {
-    let is_ours = |point: &Point| point.algorithm == "cg_cmarl" && point.multiplier == Some(1.0);
+    let is_ours = |point: &Point| point.algorithm == OUR_ALGORITHM && point.multiplier == Some(1.0);
     let at_one = on_random(results).filter(|(_, point)| is_ours(point));
     let rows = at_one.map(|(team, point)| {
         vec![

@@ -25,6 +25,15 @@ fn published_convention(point: &Point) -> f64 {
     3.0 * point.team_return.0 - 50.0 * point.collisions.mean - 75.0
 }
 
+/// With its spread, where there are seeds to have one.
+fn published_return(point: &Point) -> Cell {
+    let mean = published_convention(point);
+    match point.seeds {
+        0 | 1 => format!("{mean:.1}").into(),
+        _ => Cell::Spread(mean, 3.0 * point.team_return.1, 1),
+    }
+}
+
 /// Every method with three agents; one that takes a multiplier at its best.
 pub(crate) fn table(results: &Results) -> ExportTable {
     let mut rows: Vec<Vec<Cell>> = vec![];
@@ -45,7 +54,7 @@ pub(crate) fn table(results: &Results) -> ExportTable {
         rows.push(vec![
             display_name(method).into(),
             best.parameter.clone().into(),
-            Cell::Spread(published_convention(best), 3.0 * best.team_return.1, 1),
+            published_return(best),
             format!("{:.1}", 100.0 * best.coverage.mean).into(),
             best.steps.to_string().into(),
             best.seeds.to_string().into(),

@@ -1,7 +1,7 @@
 //! What a reproduction says in a few lines, for the terminal.
 
 use crate::report::table;
-use cgcmarl_paper::reproduction::{Arm, Results};
+use cgcmarl_paper::reproduction::{Arm, OUR_ALGORITHM, Results};
 use std::path::Path;
 
 /// The hypervolumes, how many baseline points are dominated, and where everything is.
@@ -28,7 +28,7 @@ pub(crate) fn summary(results: &Results, folder: &Path, written: &[String]) -> S
     }
     let of_ours = || {
         let all = results.teams.iter().flat_map(|team| &team.dominance);
-        all.filter(|entry| entry.by == "cg_cmarl")
+        all.filter(|entry| entry.by == OUR_ALGORITHM)
     };
     let n_dominated = of_ours().filter(|entry| entry.dominated).count();
     format!(

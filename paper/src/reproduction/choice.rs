@@ -13,7 +13,7 @@ use cgcmarl::evaluation::statistics::{mean, sample_deviation};
 use std::collections::BTreeMap;
 
 /// Limits on collisions, in units of those that no action avoids.
-const LIMITS: [f64; 4] = [1.1, 1.5, 3.0, 10.0];
+pub const LIMITS: [f64; 4] = [1.1, 1.5, 3.0, 10.0];
 
 /// One point of one seed: as it was on the start states of the choice, and on those of the report.
 type Candidate<'a> = (&'a PlayedPoint, &'a PlayedPoint);

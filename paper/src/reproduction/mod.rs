@@ -24,6 +24,7 @@ mod rows;
 mod settings;
 
 pub use arm::Arm;
+pub use choice::LIMITS;
 pub use counts::Counts;
 pub use curve::Curve;
 pub use gather::{gather, open, results};

@@ -29,6 +29,11 @@ pub struct Results {
 }
 
 impl Results {
+    /// The team sizes on random layouts, where models were trained.
+    pub fn on_random_layouts(&self) -> impl Iterator<Item = &Team> {
+        self.teams.iter().filter(|team| team.layout == "random")
+    }
+
     /// What was measured for a team on a layout.
     pub fn team(&self, n_agents: usize, layout: &str) -> Option<&Team> {
         self.teams.iter().find(|team| team.n_agents == n_agents && team.layout == layout)

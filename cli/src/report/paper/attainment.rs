@@ -13,7 +13,7 @@ const N_PLACES: usize = 60;
 /// For each team on random layouts: how much each method covers within so many collisions, the median
 /// seed with the band from the worst to the best.
 pub(crate) fn figures(results: &Results) -> Vec<(String, Figure)> {
-    let random = results.teams.iter().filter(|team| team.layout == "random");
+    let random = results.on_random_layouts();
     random
         .filter_map(|team| Some((format!("attainment_{}", team.n_agents), figure(team)?)))
         .collect()

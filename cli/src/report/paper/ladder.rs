@@ -23,14 +23,10 @@ fn point<'a>(team: &'a Team, row: &str, multiplier: f64) -> Option<&'a Point> {
     team.points.iter().find(|point| point.row == row && point.multiplier == Some(multiplier))
 }
 
-fn on_random(results: &Results) -> impl Iterator<Item = &Team> {
-    results.teams.iter().filter(|team| team.layout == "random")
-}
-
 /// Coverage and collisions at a few multipliers, rung by rung.
 pub(crate) fn table(results: &Results) -> ExportTable {
     let mut rows = vec![];
-    for team in on_random(results) {
+    for team in results.on_random_layouts() {
         for (name, change) in rungs() {
             let points = SHOWN.map(|multiplier| point(team, name, multiplier));
             let Some(first) = points.iter().flatten().next() else { continue };
@@ -77,7 +73,7 @@ fn over_floor(point: &Point) -> Cell {
 /// Coverage as the ladder is climbed, one line for each team.
 pub(crate) fn figure(results: &Results) -> Option<Figure> {
     let mut curves = vec![];
-    for team in on_random(results) {
+    for team in results.on_random_layouts() {
         let up = rungs().filter(|(_, change)| change.is_up()).enumerate();
         let found: Vec<(f64, &Point)> =
             up.filter_map(|(at, (name, _))| Some((at as f64, point(team, name, DRAWN)?))).collect();

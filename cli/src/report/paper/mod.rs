@@ -5,6 +5,7 @@ pub(crate) mod budget;
 pub(crate) mod claim;
 pub(crate) mod comparison;
 pub(crate) mod ladder;
+pub(crate) mod overview;
 pub(crate) mod panels;
 pub(crate) mod reliability;
 pub(crate) mod reproduction;

@@ -52,7 +52,7 @@ pub(crate) fn close(results: &Results) -> Option<Picture> {
 }
 
 fn on_random(results: &Results, title: &str, least: f64) -> Option<Picture> {
-    let teams: Vec<&Team> = results.teams.iter().filter(|team| team.layout == "random").collect();
+    let teams: Vec<&Team> = results.on_random_layouts().collect();
     let n_columns = teams.len().min(2);
     figure((title, least), &teams, n_columns, (400.0, 270.0), |team| {
         let n = team.n_agents;

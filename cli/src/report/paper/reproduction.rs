@@ -1,6 +1,6 @@
 //! The tables of a reproduction, shaped like the paper's, and everything it leaves in its folder.
 
-use super::{attainment, claim::claim, ladder, panels, reliability, stock, theory};
+use super::{attainment, claim::claim, ladder, overview, panels, reliability, stock, theory};
 use crate::report::{
     export_table::{Cell, ExportTable},
     picture::Picture,
@@ -73,6 +73,7 @@ pub(crate) fn tables(results: &Results) -> Vec<ExportTable> {
         Arm::Ladder => vec![ladder::table(results), learning(results)],
         Arm::Stock => vec![stock::table(results), learning(results)],
         _ => vec![
+            overview::table(results),
             baselines(results),
             cg_cmarl(results),
             scaling(results),
@@ -118,7 +119,7 @@ fn spread(point: &Point, spread: &Spread, factor: f64, digits: usize) -> Cell {
 }
 
 fn on_random(results: &Results) -> impl Iterator<Item = (&Team, &Point)> {
-    let teams = results.teams.iter().filter(|team| team.layout == "random");
+    let teams = results.on_random_layouts();
     teams.flat_map(|team| team.points.iter().map(move |point| (team, point)))
 }
 

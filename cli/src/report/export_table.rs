@@ -11,6 +11,16 @@ pub(crate) enum Cell {
     Spread(f64, f64, usize),
 }
 
+impl Cell {
+    /// A mean with its deviation over the seeds, which a single seed does not have.
+    pub(crate) fn over_seeds(n_seeds: usize, mean: f64, deviation: f64, digits: usize) -> Self {
+        match n_seeds {
+            0 | 1 => Self::Text(format!("{mean:.digits$}")),
+            _ => Self::Spread(mean, deviation, digits),
+        }
+    }
+}
+
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         Self::Text(text.into())

@@ -72,6 +72,19 @@ pub struct Team {
     pub chosen: Vec<Chosen>,
 }
 
+impl Team {
+    /// Every method that has a point, in the order of the points.
+    pub fn methods(&self) -> Vec<&str> {
+        let mut methods: Vec<&str> = vec![];
+        for point in &self.points {
+            if !methods.contains(&point.algorithm.as_str()) {
+                methods.push(&point.algorithm);
+            }
+        }
+        methods
+    }
+}
+
 /// A mean with its spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
@@ -122,6 +135,14 @@ pub struct Point {
     pub pareto: bool,
     /// Whether no point of any method is better.
     pub pareto_overall: bool,
+}
+
+impl Point {
+    /// Collisions in units of those that no action avoids; none where there are no such, or where nobody
+    /// counted them.
+    pub fn over_floor(&self) -> Option<f64> {
+        (self.floor > 0.0).then(|| self.collisions.mean / self.floor)
+    }
 }
 
 /// The front of one method: all points of its models.

@@ -28,7 +28,7 @@ fn figure(team: &Team) -> Option<Figure> {
     }
     let step = (most / least).powf(1.0 / (N_PLACES - 1) as f64);
     let places: Vec<f64> = (0..N_PLACES).map(|at| least * step.powi(at as i32)).collect();
-    let curves = methods(team).into_iter().filter_map(|name| curve(team, name, &places));
+    let curves = team.methods().into_iter().filter_map(|name| curve(team, name, &places));
     Some(Figure {
         name: "attainment",
         title: format!("N = {}: coverage attained within so many collisions", team.n_agents),
@@ -36,16 +36,6 @@ fn figure(team: &Team) -> Option<Figure> {
         vertical: ("coverage (%)", false),
         curves: curves.collect(),
     })
-}
-
-fn methods(team: &Team) -> Vec<&str> {
-    let mut methods: Vec<&str> = vec![];
-    for point in &team.points {
-        if !methods.contains(&point.algorithm.as_str()) {
-            methods.push(&point.algorithm);
-        }
-    }
-    methods
 }
 
 /// The attainment surface of a method: what the median seed attains, between what all and what any do.

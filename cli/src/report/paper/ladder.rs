@@ -55,19 +55,12 @@ pub(crate) fn table(results: &Results) -> ExportTable {
 }
 
 fn coverage(point: &Point) -> Cell {
-    if point.seeds < 2 {
-        return format!("{:.1}", 100.0 * point.coverage.mean).into();
-    }
-    Cell::Spread(100.0 * point.coverage.mean, 100.0 * point.coverage.deviation, 1)
+    let coverage = &point.coverage;
+    Cell::over_seeds(point.seeds, 100.0 * coverage.mean, 100.0 * coverage.deviation, 1)
 }
 
 fn over_floor(point: &Point) -> Cell {
-    if point.floor > 0.0 {
-        format!("{:.2}", point.collisions.mean / point.floor)
-    } else {
-        "–".into()
-    }
-    .into()
+    point.over_floor().map_or("–".into(), |times| format!("{times:.2}").into())
 }
 
 /// Coverage as the ladder is climbed, one line for each team.

@@ -7,7 +7,7 @@ use cgcmarl_paper::reproduction::{COVERAGES, Chosen, LIMITS, Point, Results, Tea
 /// Each method of each team size on random layouts.
 pub(crate) fn table(results: &Results) -> ExportTable {
     let rows = results.on_random_layouts().flat_map(|team| {
-        methods(team).into_iter().map(move |method| {
+        team.methods().into_iter().map(move |method| {
             let own: Vec<&Point> =
                 team.points.iter().filter(|point| point.algorithm == method).collect();
             let mut row: Vec<Cell> = vec![
@@ -31,17 +31,6 @@ pub(crate) fn table(results: &Results) -> ExportTable {
         head: names,
         rows: rows.collect(),
     }
-}
-
-/// In the order of their points.
-fn methods(team: &Team) -> Vec<&str> {
-    let mut methods: Vec<&str> = vec![];
-    for point in &team.points {
-        if !methods.contains(&point.algorithm.as_str()) {
-            methods.push(&point.algorithm);
-        }
-    }
-    methods
 }
 
 /// The fewest and the most of any point.
@@ -69,8 +58,8 @@ fn within(team: &Team, method: &str, limit: f64) -> String {
 fn most(own: &[&Point]) -> String {
     let by_coverage = |a: &&&Point, b: &&&Point| a.coverage.mean.total_cmp(&b.coverage.mean);
     own.iter().max_by(by_coverage).map_or("–".into(), |best| {
-        let over_floor = best.collisions.mean / best.floor;
-        format!("{:.1} at {over_floor:.1} ({})", 100.0 * best.coverage.mean, best.parameter)
+        let over_floor = best.over_floor().map_or("–".into(), |times| format!("{times:.1}"));
+        format!("{:.1} at {over_floor} ({})", 100.0 * best.coverage.mean, best.parameter)
     })
 }
 
@@ -127,5 +116,7 @@ mod tests {
         let shown = table(&Results { teams: vec![team], ..Results::default() }).to_markdown();
         let line = "| 3 | IQL | 2 (1–3) | – | 98.7 at 1.25 (2 of 3 seeds) | 98.7 at 1.25 | – | 99.0 at 2.0 (a) | 12 |";
         assert_eq!(shown.lines().last(), Some(line));
+        let nothing_unavoidable = Point { floor: 0.0, ..point("a", 0.99, 0.004, 3) };
+        assert_eq!(most(&[&nothing_unavoidable]), "99.0 at – (a)");
     }
 }

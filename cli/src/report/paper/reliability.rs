@@ -32,10 +32,7 @@ pub(crate) fn chosen(results: &Results) -> ExportTable {
 
 fn coverage(chosen: &Chosen) -> Cell {
     let (mean, deviation) = chosen.coverage;
-    if chosen.seeds < 2 {
-        return format!("{:.1}", 100.0 * mean).into();
-    }
-    Cell::Spread(100.0 * mean, 100.0 * deviation, 1)
+    Cell::over_seeds(chosen.seeds, 100.0 * mean, 100.0 * deviation, 1)
 }
 
 /// Interquartile means and probabilities of improvement.

@@ -110,12 +110,8 @@ pub(crate) fn head(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// A mean with its deviation over the seeds, which a single seed does not have.
 fn spread(point: &Point, spread: &Spread, factor: f64, digits: usize) -> Cell {
-    if point.seeds < 2 {
-        return format!("{:.digits$}", spread.mean * factor).into();
-    }
-    Cell::Spread(spread.mean * factor, spread.deviation * factor, digits)
+    Cell::over_seeds(point.seeds, spread.mean * factor, spread.deviation * factor, digits)
 }
 
 fn on_random(results: &Results) -> impl Iterator<Item = (&Team, &Point)> {

@@ -25,28 +25,13 @@ fn published_convention(point: &Point) -> f64 {
     3.0 * point.team_return.0 - 50.0 * point.collisions.mean - 75.0
 }
 
-/// With its spread, where there are seeds to have one.
-fn published_return(point: &Point) -> Cell {
-    let mean = published_convention(point);
-    match point.seeds {
-        0 | 1 => format!("{mean:.1}").into(),
-        _ => Cell::Spread(mean, 3.0 * point.team_return.1, 1),
-    }
-}
-
 /// Every method with three agents; one that takes a multiplier at its best.
 pub(crate) fn table(results: &Results) -> ExportTable {
     let mut rows: Vec<Vec<Cell>> = vec![];
     let Some(team) = results.team(3, "random") else {
         return ExportTable { name: "stock", ..ExportTable::default() };
     };
-    let mut methods: Vec<&str> = vec![];
-    for point in &team.points {
-        if !methods.contains(&point.algorithm.as_str()) {
-            methods.push(&point.algorithm);
-        }
-    }
-    for method in methods {
+    for method in team.methods() {
         let own = team.points.iter().filter(|point| point.algorithm == method);
         let by_return =
             |a: &&Point, b: &&Point| published_convention(a).total_cmp(&published_convention(b));
@@ -54,7 +39,7 @@ pub(crate) fn table(results: &Results) -> ExportTable {
         rows.push(vec![
             display_name(method).into(),
             best.parameter.clone().into(),
-            published_return(best),
+            Cell::over_seeds(best.seeds, published_convention(best), 3.0 * best.team_return.1, 1),
             format!("{:.1}", 100.0 * best.coverage.mean).into(),
             best.steps.to_string().into(),
             best.seeds.to_string().into(),

@@ -170,6 +170,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     }
     let mut rows = Rows::read(&args.out);
     if !trains && rows.trained.is_empty() {
+        warn_of_left_out(&rows);
         rows = Rows::read(&args.known);
         ensure!(
             !rows.trained.is_empty(),
@@ -195,13 +196,17 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         let written = reproduction::save(&args.out, &rows, &results)?;
         print(&summary(&results, &args.out.join(arm.name()), &written))?;
     }
-    for left_out in &rows.left_out {
-        remark(&format!("warning: {left_out}"));
-    }
+    warn_of_left_out(&rows);
     for failure in &failures {
         remark(&format!("error: {failure}"));
     }
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+fn warn_of_left_out(rows: &Rows) {
+    for left_out in &rows.left_out {
+        remark(&format!("warning: {left_out}"));
+    }
 }
 
 fn train(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<JobsEnd> {

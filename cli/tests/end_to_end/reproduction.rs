@@ -148,6 +148,17 @@ fn interrupted_and_run_again_equals_uninterrupted() {
 }
 
 #[test]
+fn a_damaged_row_is_named_where_there_is_no_other() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("one/rows/shared")).unwrap();
+    fs::write(place.path("one/rows/shared/iql_0.3_seed_1_n3.json"), "{\"program\": \"cgc").unwrap();
+    let answer = place.call(&["reproduce", "--out", "one", "--known", "none"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.remarks.contains("iql_0.3_seed_1_n3.json:1: "), "{answer:?}");
+    assert!(answer.remarks.contains("neither one nor none holds rows"), "{answer:?}");
+}
+
+#[test]
 fn a_paper_check_can_say_every_verdict() {
     let place = Place::new();
     let spread = |mean: f64| json!({"mean": mean, "deviation": 0.0, "low": mean, "high": mean});

@@ -52,7 +52,8 @@ pub(crate) fn close(results: &Results) -> Option<Picture> {
 }
 
 fn on_random(results: &Results, title: &str, least: f64) -> Option<Picture> {
-    let teams: Vec<&Team> = results.on_random_layouts().collect();
+    let is_shown = |team: &&Team| !series(team, least).is_empty();
+    let teams: Vec<&Team> = results.on_random_layouts().filter(is_shown).collect();
     let n_columns = teams.len().min(2);
     figure((title, least), &teams, n_columns, (400.0, 270.0), |team| {
         let n = team.n_agents;
@@ -243,6 +244,7 @@ mod tests {
             }
         }
         assert!(pareto(&Results::default()).is_none());
+        assert!(on_random(&results, "Nobody covers more than everything", 101.0).is_none());
         let near = series(&results.teams[0], 50.0);
         assert!(near.len() < series(&results.teams[0], 0.0).len());
         assert!(near.iter().flat_map(|one| &one.marks).all(|mark| mark.vertical.mean >= 50.0));

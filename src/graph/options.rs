@@ -86,7 +86,7 @@ impl GraphOptions {
     pub fn most_regions(&self, n_agents: usize) -> usize {
         let n_pairs = n_agents * n_agents.saturating_sub(1) / 2;
         match self.topology {
-            Topology::KNearest => n_pairs.min(n_agents * self.k),
+            Topology::KNearest => n_pairs.min(n_agents.saturating_mul(self.k)),
             _ => n_pairs,
         }
     }

@@ -2,6 +2,7 @@
 //! target network, Adam and the evaluated average. What is learned is the algorithm's own.
 
 mod agent_network;
+mod agent_value;
 pub mod casec;
 #[cfg(test)]
 mod checks;
@@ -18,10 +19,12 @@ pub mod qmix;
 mod reference;
 mod reward_scale;
 mod row_network;
+mod table_variance;
 mod team;
 pub mod vdn;
 
 pub use agent_network::{AgentNetwork, AgentNetworkOptions};
+pub use agent_value::AgentValueOptions;
 pub use joint_batch::JointBatch;
 pub use model::QModel;
 pub use options::QLearningOptions;

@@ -1,7 +1,7 @@
 //! The payoffs of ordered pairs in DCG and CASEC, from max(F h_i + S h_j + b, 0): what an agent adds as a first
 //! and as a second member is computed once, however many pairs it belongs to.
 
-use super::row_network::RowNetwork;
+use super::{row_network::RowNetwork, table_variance::TableVariance};
 use crate::nn::{
     Columns, Layout, Linear, Mlp, Selection, selected_backward, selected_values, vectorised,
 };
@@ -24,9 +24,9 @@ pub(super) struct PairNetwork {
     d_terms: Vec<f32>,
     /// The gradient of all outputs that [`Self::sparseness`] asks for, until it is taken down.
     d_all: Vec<f32>,
-    /// One table of payoffs, and its gradient.
+    /// One table of payoffs, and how it varies.
     table: Vec<f32>,
-    d_table: Vec<f32>,
+    variance: TableVariance,
     selected: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl PairNetwork {
         let members = Mlp::new(layout, "payoff", &[n_features, 2 * n_hidden], false);
         let n_terms = if rank == 0 { n_actions * n_actions } else { 2 * rank * n_actions };
         let last = Linear::new(layout, "payoff.1", n_hidden, n_terms);
-        let [hidden, d_hidden, terms, d_terms, d_all, table, d_table] = [const { Vec::new() }; 7];
+        let [hidden, d_hidden, terms, d_terms, d_all, table] = [const { Vec::new() }; 6];
         Self {
             members: RowNetwork::new(members),
             last,
@@ -55,7 +55,7 @@ impl PairNetwork {
             d_terms,
             d_all,
             table,
-            d_table,
+            variance: TableVariance::default(),
             selected: Vec::new(),
         }
     }
@@ -194,34 +194,40 @@ impl PairNetwork {
         let mut varied = 0.0;
         for pair in 0..self.rows.len() / 2 {
             self.write_table(pair, 0.5, &mut table);
-            varied += variance_both_ways(&table, n, &mut self.d_table);
-            self.d_table.iter_mut().for_each(|d| *d *= 0.5 * scale);
+            varied += self.variance.read(&table, n, 0.5 * scale);
             self.add_table(pair);
         }
         self.table = table;
         scale * varied
     }
 
-    /// Adds the gradient of a pair's table to that of the outputs it was made from.
+    /// Adds the gradient of a pair's variance to that of the outputs it was made from.
     fn add_table(&mut self, pair: usize) {
         let (n, rank, width) = (self.n_actions, self.rank, self.last.n_outputs);
         let both = 2 * pair * width..2 * (pair + 1) * width;
         let (forth, back) = self.terms[both.clone()].split_at(width);
         let (d_forth, d_back) = self.d_all[both].split_at_mut(width);
-        for (a, row) in self.d_table.chunks_exact(n).enumerate() {
-            for (b, &d) in row.iter().enumerate() {
+        let TableVariance { gradient: d_rows, gradient_by_columns: d_columns, .. } = &self.variance;
+        vectorised(
+            #[inline(always)]
+            || {
                 if rank == 0 {
-                    d_forth[a * n + b] += d;
-                    d_back[b * n + a] += d;
+                    add(d_forth, 1.0, d_rows);
+                    add(d_back, 1.0, d_columns);
                 }
                 for k in 0..rank {
-                    d_forth[k * n + a] += d * forth[(rank + k) * n + b];
-                    d_forth[(rank + k) * n + b] += d * forth[k * n + a];
-                    d_back[k * n + b] += d * back[(rank + k) * n + a];
-                    d_back[(rank + k) * n + a] += d * back[k * n + b];
+                    let (left, right) = (k * n..(k + 1) * n, (rank + k) * n..(rank + k + 1) * n);
+                    for action in 0..n {
+                        let row = &d_rows[action * n..][..n];
+                        let column = &d_columns[action * n..][..n];
+                        add(&mut d_forth[left.clone()], forth[right.start + action], column);
+                        add(&mut d_forth[right.clone()], forth[left.start + action], row);
+                        add(&mut d_back[left.clone()], back[right.start + action], row);
+                        add(&mut d_back[right.clone()], back[left.start + action], column);
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 
     /// Takes the gradient of all outputs down, and forgets it.
@@ -267,36 +273,8 @@ impl PairNetwork {
     }
 }
 
-/// Σ_a `Var_b` q(a, b) + Σ_b `Var_a` q(a, b) of a square table, and its gradient.
-fn variance_both_ways(table: &[f32], n: usize, gradient: &mut Vec<f32>) -> f32 {
-    gradient.clear();
-    gradient.resize(table.len(), 0.0);
-    let share = 1.0 / n as f32;
-    let mut sum = 0.0;
-    let rows = (0..n).map(|a| (a * n, 1));
-    for (first, stride) in rows.chain((0..n).map(|b| (b, n))) {
-        let cells = || (0..n).map(move |i| first + i * stride);
-        let mean = share * cells().map(|cell| table[cell]).sum::<f32>();
-        for cell in cells() {
-            let rest = table[cell] - mean;
-            sum += share * rest * rest;
-            gradient[cell] += 2.0 * share * rest;
-        }
-    }
-    sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rows (3, 0) and (0, 2) vary by 2.25 and 1, and so do the columns.
-    #[test]
-    fn variances_by_hand() {
-        let mut gradient = Vec::new();
-        assert_eq!(variance_both_ways(&[3.0, 0.0, 0.0, 2.0], 2, &mut gradient), 6.5);
-        assert_eq!(gradient, [3.0, -2.5, -2.5, 2.0]);
-        assert_eq!(variance_both_ways(&[4.0; 9], 3, &mut gradient), 0.0);
-        assert_eq!(gradient, [0.0; 9]);
-    }
+/// Adds `factor` × numbers to sums.
+#[inline(always)]
+fn add(sums: &mut [f32], factor: f32, numbers: &[f32]) {
+    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += factor * number);
 }

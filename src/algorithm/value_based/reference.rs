@@ -2,11 +2,12 @@
 
 use super::{
     AgentNetworkOptions, JointBatch, QLearner, QLearningOptions, ValueBased,
+    agent_value::AgentValueOptions,
     casec::{CasecAlgorithm, CasecOptions},
     dcg::{DcgAlgorithm, DcgNetworkOptions, DcgOptions},
-    iql::{IqlAlgorithm, IqlOptions},
+    iql::IqlAlgorithm,
     qmix::{MixerOptions, QmixAlgorithm, QmixOptions},
-    vdn::{VdnAlgorithm, VdnOptions},
+    vdn::VdnAlgorithm,
 };
 use crate::{
     algorithm::{
@@ -85,13 +86,13 @@ fn network() -> AgentNetworkOptions {
 #[test]
 fn updates_of_iql_agree_with_pytorch() {
     let (network, learning) = (network(), learning());
-    check::<IqlAlgorithm>(&IqlOptions { network, learning, ..IqlOptions::default() });
+    check::<IqlAlgorithm>(&AgentValueOptions { network, learning, ..AgentValueOptions::default() });
 }
 
 #[test]
 fn updates_of_vdn_agree_with_pytorch() {
     let (network, learning) = (network(), learning());
-    check::<VdnAlgorithm>(&VdnOptions { network, learning, ..VdnOptions::default() });
+    check::<VdnAlgorithm>(&AgentValueOptions { network, learning, ..AgentValueOptions::default() });
 }
 
 #[test]

@@ -3,99 +3,20 @@
 //! Q_tot = Σ_i Q(o_i, a_i), y = r + γ Σ_i Q̄(o_i', argmax_a Q(o_i', a)); the loss is the mean of ½ (Q_tot − y)².
 
 use super::{
-    JointValue, Networks, QLearningOptions, ValueBased,
-    agent_network::{AgentNetwork, AgentNetworkOptions},
+    agent_value::{AgentLoss, Expected},
     joint_batch::JointBatch,
-    squared, usual_exploration,
+    squared,
 };
-use crate::{
-    environment::{Batch, Spec, View},
-    error::Result,
-    graph::JointAction,
-    nn::Layout,
-    schedule::Linear,
-};
-use serde::{Deserialize, Serialize};
-
-/// The options of VDN.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct VdnOptions {
-    /// The agents' network.
-    pub network: AgentNetworkOptions,
-    /// The learning rule.
-    pub learning: QLearningOptions,
-    /// Share of actions drawn at random, by environment steps.
-    pub exploration: Linear,
-}
-
-impl Default for VdnOptions {
-    fn default() -> Self {
-        Self {
-            network: AgentNetworkOptions::default(),
-            learning: QLearningOptions::default(),
-            exploration: usual_exploration(),
-        }
-    }
-}
 
 /// The algorithm as the registry knows it.
 pub(in crate::algorithm) struct VdnAlgorithm;
 
-impl ValueBased for VdnAlgorithm {
-    type Options = VdnOptions;
+impl AgentLoss for VdnAlgorithm {
     const NAME: &'static str = "vdn";
 
-    fn sizes(options: &VdnOptions, spec: &Spec) -> Vec<(&'static str, f64, f64)> {
-        vec![options.network.sizes(spec)]
-    }
-
-    fn value(options: &VdnOptions, spec: &Spec) -> Result<Box<dyn JointValue>> {
-        Ok(Box::new(Vdn::new(options, spec)))
-    }
-
-    fn learning(options: &VdnOptions) -> (&QLearningOptions, Linear) {
-        (&options.learning, options.exploration)
-    }
-
-    fn fits_any_team(options: &VdnOptions) -> bool {
-        !options.network.identity
-    }
-}
-
-#[derive(Clone)]
-struct Vdn {
-    layout: Layout,
-    agents: AgentNetwork,
-}
-
-impl Vdn {
-    fn new(options: &VdnOptions, spec: &Spec) -> Self {
-        let mut layout = Layout::default();
-        let agents = AgentNetwork::new(&options.network, spec, &mut layout);
-        Self { layout, agents }
-    }
-}
-
-impl JointValue for Vdn {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
-        self.agents.act(parameters, batch, actions);
-    }
-
-    fn learn(
-        &mut self,
-        networks: Networks<'_>,
-        view: &dyn View,
-        batch: &JointBatch,
-        gradient: &mut [f32],
-    ) -> f32 {
-        self.agents.evaluate(networks, view, batch);
-        let AgentNetwork { values, next_values, d_values, .. } = &mut self.agents;
-        let (n_agents, share) = (view.spec().n_agents(), 1.0 / batch.len() as f32);
+    fn loss(batch: &JointBatch, expected: Expected<'_>, d_values: &mut [f32]) -> f32 {
+        let Expected { values, next_values, n_agents } = expected;
+        let share = 1.0 / batch.len() as f32;
         let mut sum = 0.0;
         for (transition, d) in d_values.chunks_exact_mut(n_agents).enumerate() {
             let team = |values: &[f32]| values[transition * n_agents..][..n_agents].iter().sum();
@@ -104,12 +25,7 @@ impl JointValue for Vdn {
             sum += share * loss;
             d.fill(share * error);
         }
-        self.agents.backward(networks.online, gradient);
         sum
-    }
-
-    fn boxed_clone(&self) -> Box<dyn JointValue> {
-        Box::new(self.clone())
     }
 }
 
@@ -117,8 +33,9 @@ impl JointValue for Vdn {
 mod tests {
     use super::*;
     use crate::{
-        algorithm::value_based::checks::{
-            assert_gradient, learned_action, pair_game, small_spread,
+        algorithm::value_based::{
+            agent_value::{AgentValue, AgentValueOptions},
+            checks::{assert_gradient, learned_action, pair_game, small_spread},
         },
         environment::{Environment, matrix_game::MatrixGame},
     };
@@ -126,14 +43,18 @@ mod tests {
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
         let spread = small_spread();
-        let mut options = VdnOptions::default();
+        let mut options = AgentValueOptions::default();
         options.network.hidden = vec![7, 5];
-        assert_gradient(&mut Vdn::new(&options, spread.view().spec()), spread.view());
+        assert_gradient(
+            &mut AgentValue::<VdnAlgorithm>::new(&options, spread.view().spec()),
+            spread.view(),
+        );
     }
 
     fn learned(game: impl Fn() -> MatrixGame) -> Vec<usize> {
         learned_action(&VdnAlgorithm, game, |learning, exploration| {
-            let mut options = VdnOptions { learning, exploration, ..VdnOptions::default() };
+            let mut options =
+                AgentValueOptions { learning, exploration, ..AgentValueOptions::default() };
             options.network.hidden = vec![32];
             options
         })

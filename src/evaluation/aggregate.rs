@@ -1,8 +1,9 @@
 //! Scores of several runs on several tasks in one number, as rliable defines them (Agarwal et al. 2021:
 //! Deep reinforcement learning at the edge of the statistical precipice).
 //!
-//! Scores are a list of runs for each task. Intervals come from the stratified bootstrap: runs are
-//! drawn anew within each task, tasks stay.
+//! Scores are a list of runs for each task; tasks count alike, however many runs they have (rliable has as
+//! many of each). Intervals come from the stratified bootstrap: runs are drawn anew within each task, tasks
+//! stay.
 
 use super::statistics::{Estimate, mean, quantile};
 use crate::rng::Rng;
@@ -11,15 +12,21 @@ use crate::rng::Rng;
 pub type TaskScores = Vec<Vec<f64>>;
 
 /// The interquartile mean over all runs of all tasks: a quarter of the scores, rounded down, is left out
-/// at either end, and the rest averaged.
+/// at either end, and the rest averaged. Runs of a task that has fewer are repeated, so that tasks count
+/// alike.
 ///
 /// ```
 /// use cgcmarl::evaluation::aggregate::interquartile_mean_of_runs;
-/// let scores = [vec![0.0, 1.0, 2.0], vec![3.0, 100.0]];
-/// assert_eq!(interquartile_mean_of_runs(&scores), 2.0);
+/// assert_eq!(interquartile_mean_of_runs(&[vec![0.0, 1.0], vec![3.0, 100.0]]), 2.0);
+/// // As [3, 3] and [0, 4].
+/// assert_eq!(interquartile_mean_of_runs(&[vec![3.0], vec![0.0, 4.0]]), 3.0);
 /// ```
 pub fn interquartile_mean_of_runs(tasks: &[Vec<f64>]) -> f64 {
-    let mut sorted: Vec<f64> = tasks.iter().flatten().copied().collect();
+    let counts = || tasks.iter().map(Vec::len).filter(|n| *n > 0);
+    let common = counts().fold(1, least_common_multiple);
+    let repeated = tasks.iter().flat_map(|runs| runs.iter().map(|run| (*run, common / runs.len())));
+    let mut sorted: Vec<f64> =
+        repeated.flat_map(|(run, times)| std::iter::repeat_n(run, times)).collect();
     sorted.sort_by(f64::total_cmp);
     let cut = sorted.len() / 4;
     mean(&sorted[cut..sorted.len() - cut])
@@ -45,11 +52,23 @@ fn share_of_wins(own: &[f64], other: &[f64]) -> f64 {
     pairs.sum::<f64>() / (own.len() * other.len()) as f64
 }
 
-/// The performance profile: for each threshold, the share of runs of all tasks that score above it.
+fn least_common_multiple(a: usize, b: usize) -> usize {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    a / divisor * b
+}
+
+/// The performance profile: for each threshold, the share of a task's runs that score above it, on average
+/// over the tasks.
 pub fn performance_profile(tasks: &[Vec<f64>], thresholds: &[f64]) -> Vec<f64> {
-    let n = tasks.iter().map(Vec::len).sum::<usize>().max(1) as f64;
-    let above = |threshold: &f64| tasks.iter().flatten().filter(|score| *score > threshold).count();
-    thresholds.iter().map(|threshold| above(threshold) as f64 / n).collect()
+    let tried: Vec<&Vec<f64>> = tasks.iter().filter(|runs| !runs.is_empty()).collect();
+    let above = |runs: &[f64], threshold: f64| {
+        runs.iter().filter(|score| **score > threshold).count() as f64 / runs.len() as f64
+    };
+    let share = |threshold: &f64| tried.iter().map(|runs| above(runs, *threshold)).sum::<f64>();
+    thresholds.iter().map(|threshold| share(threshold) / tried.len().max(1) as f64).collect()
 }
 
 /// Runs drawn anew within each task.
@@ -118,7 +137,9 @@ mod tests {
             close("iqm", interquartile_mean_of_runs(&own));
             close("improvement", probability_of_improvement(&own, &other));
             let profile = performance_profile(&own, &numbers(&case["thresholds"]));
-            assert_eq!(profile, numbers(&case["profile"]));
+            for (found, expected) in profile.iter().zip(numbers(&case["profile"])) {
+                assert!((found - expected).abs() < 1e-12, "profile: {found} {expected}");
+            }
             let mut rng = Streams::new(1).rng(Purpose::Bootstrap, 0);
             let iqm = |methods: &[TaskScores]| interquartile_mean_of_runs(&methods[0]);
             let found = stratified_bootstrap(std::slice::from_ref(&own), iqm, 4000, &mut rng);
@@ -141,7 +162,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_interquartile_mean_lies_between_the_quartiles_and_moves_with_its_scores(tasks in scores()) {
+        fn an_interquartile_mean_lies_between_the_quartiles_and_moves_with_its_scores(
+            scores in scores(),
+            n_runs in 1..8usize,
+        ) {
+            let cycled = |runs: Vec<f64>| runs.into_iter().cycle().take(n_runs).collect();
+            let tasks: TaskScores = scores.into_iter().map(cycled).collect();
             let mut all: Vec<f64> = tasks.iter().flatten().copied().collect();
             all.sort_by(f64::total_cmp);
             let middle = interquartile_mean_of_runs(&tasks);
@@ -167,8 +193,26 @@ mod tests {
             let profile = performance_profile(&tasks, &thresholds);
             prop_assert!(profile.is_sorted_by(|left, right| left >= right));
             let area = mean(&profile[..1000]);
-            let all: Vec<f64> = tasks.iter().flatten().copied().collect();
-            prop_assert!((area - mean(&all)).abs() < 1e-3, "{area}");
+            let means: Vec<f64> = tasks.iter().map(|runs| mean(runs)).collect();
+            prop_assert!((area - mean(&means)).abs() < 1e-3, "{area}");
+        }
+
+        /// Of every task's scores one has four times as many runs.
+        #[test]
+        fn tasks_count_alike_however_many_runs_they_have(tasks in scores(), other in scores()) {
+            let even = |tasks: &TaskScores| -> TaskScores {
+                tasks.iter().map(|runs| vec![mean(runs); 4]).collect()
+            };
+            let (mut few, many) = (even(&tasks), even(&tasks));
+            few[0].truncate(1);
+            let difference = interquartile_mean_of_runs(&few) - interquartile_mean_of_runs(&many);
+            prop_assert!(difference.abs() < 1e-12);
+            let thresholds = [0.25, 0.5, 0.75];
+            let doubled: TaskScores = other.iter().map(|runs| runs.repeat(2)).collect();
+            let mixed: TaskScores = [&other[..1], &doubled[1..]].concat();
+            let (found, expected) =
+                (performance_profile(&mixed, &thresholds), performance_profile(&other, &thresholds));
+            prop_assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
         }
 
         #[test]

@@ -3,7 +3,7 @@
 use super::output::{overrides, print};
 use crate::exit::ExitCode;
 use anyhow::Context;
-use cgcmarl::Config;
+use cgcmarl::{Config, run::Session};
 use clap::Args;
 use std::{fs, path::PathBuf};
 
@@ -28,9 +28,10 @@ pub(crate) struct ConfigArgs {
     list: bool,
 }
 
-/// Prints the configuration, or the presets.
+/// Prints the configuration, which `train` would take, or the presets.
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     let config = resolve(args.config.as_ref(), &args.settings)?;
+    Session::check(&config)?;
     if args.list {
         print(
             &["default"]

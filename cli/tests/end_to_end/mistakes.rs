@@ -44,6 +44,11 @@ fn settings_that_cannot_work_are_named_and_leave_no_run() {
         let remarks = place.fail(&tiny("run", &words));
         assert!(remarks.contains(told), "{setting}: {remarks}");
         assert!(!place.path("run").exists(), "{setting} left a run");
+        // What `config` prints can be trained; where to start from is only asked for then.
+        if !setting.starts_with("start_from") {
+            let remarks = place.fail(&[&["config"], &words[..]].concat());
+            assert!(remarks.contains(told), "config {setting}: {remarks}");
+        }
     }
 }
 

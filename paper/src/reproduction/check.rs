@@ -120,6 +120,9 @@ fn numbers(part: &'static str, results: &Results, printed: &PaperPoint) -> [Line
         ("coverage %", coverage, percent, 2, Better::More),
     ]
     .map(|(quantity, paper, ours, digits, better)| {
+        let ours = ours
+            .zip(found)
+            .map(|(spread, point)| (spread.mean, (point.seeds > 1).then_some(spread.deviation)));
         number(part, &subject(printed), quantity, paper, ours, digits, better)
     })
 }
@@ -143,11 +146,12 @@ fn number(
     subject: &str,
     quantity: &str,
     (paper, deviation): (f64, f64),
-    ours: Option<Spread>,
+    ours: Option<(f64, Option<f64>)>,
     digits: usize,
     better: Better,
 ) -> Line {
-    let own = ours.map_or(0.0, |spread| spread.deviation);
+    // One seed says nothing of how seeds differ: as much as the paper's, then.
+    let own = ours.and_then(|(_, own)| own).unwrap_or(deviation);
     // Two deviations of the difference of the two means, a twentieth, or the last printed digit.
     let tolerance =
         (2.0 * deviation.hypot(own)).max(SHARE * paper).max(0.5 * 0.1f64.powi(digits as i32));
@@ -157,10 +161,14 @@ fn number(
         subject: subject.into(),
         quantity: quantity.into(),
         paper: shown(paper, deviation),
-        ours: ours.map_or("–".into(), |ours| shown(ours.mean, ours.deviation)),
+        ours: match ours {
+            None => "–".into(),
+            Some((mean, None)) => format!("{mean:.digits$}"),
+            Some((mean, Some(own))) => shown(mean, own),
+        },
         tolerance: format!("±{tolerance:.digits$}"),
         verdict: ours
-            .map_or(CheckOutcome::NotMeasured, |ours| compare(paper, ours.mean, tolerance, better)),
+            .map_or(CheckOutcome::NotMeasured, |(mean, _)| compare(paper, mean, tolerance, better)),
     }
 }
 
@@ -231,6 +239,24 @@ mod tests {
         assert_eq!(of_part(&lines, "baselines").count(), 54 * 3);
         assert!(of_part(&lines, "baselines").all(|line| line.verdict == CheckOutcome::NotMeasured));
         assert_eq!(of_part(&lines, "scaling").count(), 4 * 2);
+    }
+
+    /// A little more than two of the printed deviations away: two seeds that agree are told from it, one is
+    /// not.
+    #[test]
+    fn one_seed_is_not_taken_for_a_certainty() {
+        let printed = tables::cg_cmarl(3).next().unwrap();
+        let (coverage, deviation) = printed.coverage;
+        let ours = coverage + 2.0 * deviation + 0.1;
+        let line = |seeds| {
+            let results = made_up(|point| {
+                (point.seeds, point.coverage) = (seeds, spread(ours / 100.0));
+            });
+            let found = numbers("cgcmarl", &results, &printed)[2].clone();
+            (found.ours, found.verdict)
+        };
+        assert_eq!(line(2), (format!("{ours:.2} ±0.00"), CheckOutcome::Exceeded));
+        assert_eq!(line(1), (format!("{ours:.2}"), CheckOutcome::Confirmed));
     }
 
     #[test]

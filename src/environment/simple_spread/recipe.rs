@@ -15,7 +15,7 @@ pub(super) fn recipe(
     recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
     let shared = options.observation.agent_row == AgentRowKind::Shared;
     if shared {
-        overlay_shared(&mut recipe, algorithm, agents <= 4 && teams.is_empty());
+        overlay_shared(&mut recipe, algorithm, preset, agents <= 4 && teams.is_empty());
     }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
@@ -70,7 +70,7 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
 
 /// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
 /// Where payoffs join two agents, both must see the world in the same frame.
-fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool) {
+fn overlay_shared(recipe: &mut Table, algorithm: &str, preset: &str, one_team: bool) {
     if ["dcg", "casec"].contains(&algorithm) {
         recipe["environment"]["observation"]["frame"] = "world".into();
     }
@@ -82,11 +82,30 @@ fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool) {
         "mappo" | "mappo_lag" | "mappo_lambda" => {
             // The width of a global state is that of one team.
             alike.insert("global_state".into(), one_team.into());
-            if algorithm == "mappo" { alike } else { under("ppo", alike) }
+            let is_free = preset == "default" && algorithm == "mappo";
+            let is_limited = preset == "default" && algorithm == "mappo_lag";
+            if is_limited || is_free && one_team {
+                alike.extend(tuned_ppo());
+            }
+            let mut own = if algorithm == "mappo" { alike } else { under("ppo", alike) };
+            if is_limited {
+                own.insert("lambda_lr".into(), 0.05.into());
+            }
+            own
         }
         _ => under("network", alike),
     };
     recipe.insert(algorithm.into(), Value::Table(own));
+}
+
+/// What MAPPO and MAPPO-Lagrangian learn better with from rows from which they learn at all
+/// (docs/ppo-tuning.md).
+fn tuned_ppo() -> Table {
+    toml! {
+        lr = 0.0015
+        gamma = 0.85
+        gae_lambda = 0.8
+    }
 }
 
 /// Smaller teams to train first.

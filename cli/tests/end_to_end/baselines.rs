@@ -38,3 +38,24 @@ fn what_needs_multipliers_is_refused_by_name() {
         assert!(remarks.contains(told), "{words:?}: {remarks}");
     }
 }
+
+/// What was tuned with these eyes is a recipe: presets and settings have the last word, larger teams of
+/// MAPPO and who sees MPE2's rows the default.
+#[test]
+fn what_was_tuned_with_the_same_eyes_gives_way_to_presets_and_settings() {
+    let place = Place::new();
+    let shared = "agent_row=shared";
+    for (words, told) in [
+        (&["algorithm=mappo", shared][..], "gamma = 0.85"),
+        (&["algorithm=mappo", shared, "gamma=0.9"], "gamma = 0.9\n"),
+        (&["algorithm=mappo", shared, "preset=published"], "gamma = 0.99"),
+        (&["algorithm=mappo", shared, "agents=6"], "gamma = 0.95"),
+        (&["algorithm=mappo"], "gamma = 0.95"),
+        (&["algorithm=mappo_lag", shared, "agents=6"], "gamma = 0.85"),
+        (&["algorithm=mappo_lag", shared], "lambda_lr = 0.05"),
+        (&["algorithm=mappo_lag"], "lambda_lr = 0.01"),
+    ] {
+        let printed = place.succeed(&[&["config"], words].concat()).text;
+        assert!(printed.contains(told), "{words:?}: {printed}");
+    }
+}

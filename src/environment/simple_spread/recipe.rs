@@ -15,7 +15,14 @@ pub(super) fn recipe(
     recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
     let shared = options.observation.agent_row == AgentRowKind::Shared;
     if shared {
-        overlay_shared(&mut recipe, algorithm, preset, agents <= 4 && teams.is_empty());
+        let one_team = agents <= 4 && teams.is_empty();
+        let is_tuned = preset == "default"
+            && match algorithm {
+                "mappo" => one_team,
+                "mappo_lag" => agents <= 7 && teams.is_empty(),
+                _ => false,
+            };
+        overlay_shared(&mut recipe, algorithm, one_team, is_tuned);
     }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
@@ -70,7 +77,7 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
 
 /// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
 /// Where payoffs join two agents, both must see the world in the same frame.
-fn overlay_shared(recipe: &mut Table, algorithm: &str, preset: &str, one_team: bool) {
+fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool, is_tuned: bool) {
     if ["dcg", "casec"].contains(&algorithm) {
         recipe["environment"]["observation"]["frame"] = "world".into();
     }
@@ -82,13 +89,11 @@ fn overlay_shared(recipe: &mut Table, algorithm: &str, preset: &str, one_team: b
         "mappo" | "mappo_lag" | "mappo_lambda" => {
             // The width of a global state is that of one team.
             alike.insert("global_state".into(), one_team.into());
-            let is_free = preset == "default" && algorithm == "mappo";
-            let is_limited = preset == "default" && algorithm == "mappo_lag";
-            if is_limited || is_free && one_team {
+            if is_tuned {
                 alike.extend(tuned_ppo());
             }
             let mut own = if algorithm == "mappo" { alike } else { under("ppo", alike) };
-            if is_limited {
+            if is_tuned && algorithm == "mappo_lag" {
                 own.insert("lambda_lr".into(), 0.05.into());
             }
             own

@@ -29,3 +29,4 @@ pub use row_mlp::{RowWorkspace, SparseLayer, are_many, is_sparse};
 pub use selected::{Selection, selected_backward, selected_values};
 pub use simd::{fetch_ahead, vectorised};
 pub use sweep::{Follower, follow};
+pub use transpose::transpose;

@@ -11,7 +11,7 @@ const SQUARE: usize = 16;
 const TURNED: usize = 64;
 
 /// Writes the columns of a row-major matrix as rows that start `stride` numbers apart.
-pub(super) fn transpose(from: Matrix<'_>, to: &mut [f32], stride: usize) {
+pub fn transpose(from: Matrix<'_>, to: &mut [f32], stride: usize) {
     Arch::new().dispatch(Transpose { from, to, stride });
 }
 

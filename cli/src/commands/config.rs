@@ -31,7 +31,6 @@ pub(crate) struct ConfigArgs {
 /// Prints the configuration, which `train` would take, or the presets.
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     let config = resolve(args.config.as_ref(), &args.settings)?;
-    Session::check(&config)?;
     if args.list {
         print(
             &["default"]
@@ -42,6 +41,7 @@ pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
                 .join("\n"),
         )?;
     } else {
+        Session::check(&config)?;
         print(&config.to_toml())?;
     }
     Ok(ExitCode::SUCCESS)

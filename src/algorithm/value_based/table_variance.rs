@@ -1,6 +1,6 @@
 //! How much a square table of payoffs varies over either member's actions, with its gradient.
 
-use crate::nn::vectorised;
+use crate::nn::{Matrix, transpose, vectorised};
 
 /// Σ_a `Var_b` q(a, b) + Σ_b `Var_a` q(a, b) of the last table, and all that it takes to compute it.
 #[derive(Clone, Debug, Default)]
@@ -65,9 +65,7 @@ fn write_means(table: &[f32], n: usize, means: &mut Vec<f32>) {
 /// Writes the columns of a square table as rows.
 fn write_columns(table: &[f32], n: usize, columns: &mut Vec<f32>) {
     columns.resize(n * n, 0.0);
-    for (a, row) in table.chunks_exact(n).enumerate() {
-        columns[a..].iter_mut().step_by(n).zip(row).for_each(|(to, payoff)| *to = *payoff);
-    }
+    transpose(Matrix::new(table, n, n), columns, n);
 }
 
 #[cfg(test)]

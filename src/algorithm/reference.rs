@@ -1,4 +1,4 @@
-//! What `benches/peers/reference.py` computed: a few updates of every learner, from the equations of
+//! What `benches/peers/reference` computed: a few updates of every learner, from the equations of
 //! its paper, by PyTorch in double precision.
 
 use crate::{

@@ -19,10 +19,10 @@ pub(super) fn recipe(
         let is_tuned = preset == "default"
             && match algorithm {
                 "mappo" => one_team,
-                "mappo_lag" => agents <= 7 && teams.is_empty(),
+                "mappo_lag" | "iql" | "vdn" | "qmix" | "dcg" => agents <= 7 && teams.is_empty(),
                 _ => false,
             };
-        overlay_shared(&mut recipe, algorithm, one_team, is_tuned);
+        overlay_shared(&mut recipe, (algorithm, agents), one_team, is_tuned);
     }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
@@ -77,7 +77,12 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
 
 /// Agents that see as regions do are alike: nobody needs a number, and one network fits every team.
 /// Where payoffs join two agents, both must see the world in the same frame.
-fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool, is_tuned: bool) {
+fn overlay_shared(
+    recipe: &mut Table,
+    (algorithm, agents): (&str, usize),
+    one_team: bool,
+    is_tuned: bool,
+) {
     if ["dcg", "casec"].contains(&algorithm) {
         recipe["environment"]["observation"]["frame"] = "world".into();
     }
@@ -98,7 +103,13 @@ fn overlay_shared(recipe: &mut Table, algorithm: &str, one_team: bool, is_tuned:
             }
             own
         }
-        _ => under("network", alike),
+        _ => {
+            let mut own = under("network", alike);
+            if is_tuned {
+                own.insert("learning".into(), Value::Table(tuned_q_learning(algorithm, agents)));
+            }
+            own
+        }
     };
     recipe.insert(algorithm.into(), Value::Table(own));
 }
@@ -111,6 +122,25 @@ fn tuned_ppo() -> Table {
         gamma = 0.85
         gae_lambda = 0.8
     }
+}
+
+/// What values learn better with from the same rows (docs/baselines-tuning.md): half of the updates
+/// that raw rows need, and for payoffs of pairs larger batches.
+fn tuned_q_learning(algorithm: &str, agents: usize) -> Table {
+    let mut learning = toml! {
+        gamma = 0.85
+        steps_per_update = 4.0
+        max_grad_norm = 1.0
+    };
+    if algorithm == "dcg" {
+        let batch_size = match agents {
+            ..=3 => 128,
+            4 => 96,
+            _ => 64,
+        };
+        learning.insert("batch_size".into(), Value::Integer(batch_size));
+    }
+    learning
 }
 
 /// Smaller teams to train first.

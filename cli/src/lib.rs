@@ -10,6 +10,7 @@
 
 mod commands;
 mod exit;
+mod interrupt;
 mod playback;
 mod progress;
 mod report;

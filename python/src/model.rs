@@ -165,6 +165,7 @@ impl Model {
                 limits: limits.clone(),
                 evidence: evidence.clone(),
                 environment: scenario.card().map_err(raised)?,
+                model: Some(self.model.fingerprint()),
             };
             self.model.run.write_choice(&choice).map_err(raised)?;
         }

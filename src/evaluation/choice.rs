@@ -271,6 +271,9 @@ pub struct Choice {
     pub evidence: Candidate,
     /// Where it was measured.
     pub environment: serde_json::Value,
+    /// Tells the model that was measured from others; earlier versions did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<u32>,
 }
 
 #[cfg(test)]

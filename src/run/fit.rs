@@ -29,6 +29,7 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
         }
         config
     };
+    refuse_other_constraints(model, played)?;
     let all = algorithm.iter().map(|key| (key, false));
     let all: Vec<_> = all.chain(environment.iter().map(|key| (key, true))).collect();
     if !all.is_empty()
@@ -52,6 +53,17 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A head that was trained for one constraint knows nothing of another.
+fn refuse_other_constraints(model: &Model, played: &Config) -> Result<()> {
+    let names = |config: &Config| Ok(config.scenario()?.spec()?.constraint_names());
+    let (own, names) = (names(&model.config)?, names(played)?);
+    if own == names || own.len() != names.len() || !model.has_multipliers()? {
+        return Ok(());
+    }
+    let reason = format!("the network was trained for {}", own.join(", "));
+    Err(Error::setting("constraints", names.join(", "), reason))
 }
 
 fn refused(own: &Config, played: &Config, (key, of_task): (&str, bool), reason: &str) -> Error {
@@ -224,6 +236,7 @@ mod tests {
             ("hidden", "[64, 64]", "another shape"),
             ("multiplier_input", "false", "another shape"),
             ("kind", "paper", "another shape"),
+            ("constraints", r#"["energy"]"#, "trained for collision"),
             ("acting.kept_pairs", "0", "must be above 0"),
             ("acting.damping", "nan", "must be at least 0"),
             ("acting.msg_iterations", "0", "must be"),

@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     evaluation::Front,
     graph::{CoordinationGraph, JointAction},
-    run_dir::RunDir,
+    run_dir::{RunDir, files::CONFIG},
 };
 use std::{path::Path, sync::Arc};
 
@@ -45,7 +45,9 @@ impl Model {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let run = RunDir::open(path.as_ref())?;
         let mut config = read_config(&run)?;
-        let scenario = config.scenario()?;
+        let in_file = |error: Error| Error::format(run.file(CONFIG), None, error.to_string());
+        let scenario = config.scenario().map_err(in_file)?;
+        scenario.spec().map_err(in_file)?;
         if let Ok(fixed) = scenario.with_agents(scenario.n_agents()?) {
             config.environment = fixed.options().clone();
         }

@@ -74,7 +74,7 @@ pub(crate) fn run(
     let scenario = config.scenario()?;
     let spec = scenario.spec()?;
     let start = match start {
-        Some(_) => multiplier::resolve(start, model, &spec)?,
+        Some(_) => multiplier::resolve(start, model, &scenario)?,
         None => vec![0.0; spec.n_constraints()],
     };
     let rate = args.adapt_rate;

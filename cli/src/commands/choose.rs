@@ -89,6 +89,7 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
             limits: limits.clone(),
             evidence: evidence.clone(),
             environment: model.scenario()?.card()?,
+            model: Some(model.fingerprint()),
         })?;
     }
     match args.format {

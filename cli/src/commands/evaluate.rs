@@ -86,7 +86,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         let adapted = adapt::run(&args.adaptation, start, &model, &config, threads)?;
         return adapt::show(&adapted, &Measures::of(&spec), args.format);
     }
-    let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
+    let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &config.scenario()?)?;
     if args.beside_paper {
         paper::check(&config.task)?;
     }

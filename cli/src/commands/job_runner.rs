@@ -1,16 +1,15 @@
 //! Several trainings at once: workers take jobs from a list, one board shows how far all are.
 
 use super::output::cores;
-use crate::progress::Progress;
-use anyhow::Context;
+use crate::{interrupt::Interrupt, progress::Progress};
 use cgcmarl::run::{Watch, on_threads};
 use cgcmarl_paper::reproduction::{Job, JobEnd, Places, Plan, is_done, run_job, run_reference};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
     },
 };
 
@@ -56,7 +55,7 @@ impl JobRunner<'_> {
     /// Does every job, or as many as there is time for until Ctrl-C.
     pub(crate) fn run(&self) -> anyhow::Result<JobsEnd> {
         let jobs = self.plan.jobs();
-        let stop = listen()?;
+        let stop = Interrupt::listen()?;
         let is_trained = |job: &Job| is_done(self.plan, job, self.places);
         let done: Vec<u64> =
             jobs.iter().map(|job| if is_trained(job) { self.weight(job) } else { 0 }).collect();
@@ -77,7 +76,8 @@ impl JobRunner<'_> {
         });
         let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut failures = board.failures;
-        let stopped = stop.swap(true, Ordering::SeqCst);
+        let stopped = stop.is_asked();
+        stop.leave_at_once("stopped; every training is saved".into());
         let arms: BTreeSet<_> = self.plan.rows.iter().map(|row| row.arm).collect();
         for n_agents in self.plan.agents.iter().filter(|_| !stopped) {
             for arm in &arms {
@@ -94,9 +94,9 @@ impl JobRunner<'_> {
         steps * job.n_agents as u64
     }
 
-    fn worker(&self, jobs: &[Job], next: &AtomicUsize, board: &Mutex<Board>, stop: &AtomicBool) {
+    fn worker(&self, jobs: &[Job], next: &AtomicUsize, board: &Mutex<Board>, stop: &Interrupt) {
         let n_threads = cores().div_ceil(self.n_workers);
-        while !stop.load(Ordering::SeqCst) {
+        while !stop.is_asked() {
             let index = next.fetch_add(1, Ordering::SeqCst);
             let Some(job) = jobs.get(index) else { return };
             let mut watch = JobWatch { index, job, board, stop, weight: job.n_agents as u64 };
@@ -122,25 +122,12 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens for Ctrl-C; a second one does not wait.
-pub(super) fn listen() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(stop)
-}
-
 /// One job as its worker watches it.
 struct JobWatch<'a> {
     index: usize,
     job: &'a Job,
     board: &'a Mutex<Board>,
-    stop: &'a AtomicBool,
+    stop: &'a Interrupt,
     weight: u64,
 }
 
@@ -158,6 +145,6 @@ impl Watch for JobWatch<'_> {
     }
 
     fn stop(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
+        self.stop.is_asked()
     }
 }

@@ -49,7 +49,7 @@ impl PartArgs {
         }
     }
 
-    /// Which of the episodes are asked for, where not all are.
+    /// Which of the episodes are asked for, where not all are; refuses a file that they cannot go to.
     pub(super) fn range(&self, episodes: usize) -> anyhow::Result<Option<Range<usize>>> {
         let Some(text) = &self.episode_range else { return Ok(None) };
         let numbers = text
@@ -60,6 +60,7 @@ impl PartArgs {
             && !range.is_empty()
             && range.end <= episodes
         {
+            self.part.iter().try_for_each(|file| check_part(file))?;
             return Ok(Some(range));
         }
         let reason = format!("is written A..B, some of the {episodes} episodes");
@@ -69,11 +70,20 @@ impl PartArgs {
     /// Writes what was played.
     pub(super) fn write(&self, part: &Part) -> anyhow::Result<ExitCode> {
         let Some(file) = &self.part else { bail!("`--episode-range` needs `--part FILE`") };
-        output::check_file(file)?;
         atomic::write(file, (serde_json::to_string(part)? + "\n").as_bytes())?;
         print(&format!("{}: episodes {}..{}", file.display(), part.from, part.to))?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Refuses a file that cannot be written, or that holds anything but a part.
+fn check_part(file: &Path) -> anyhow::Result<()> {
+    output::check_file(file)?;
+    if file.is_file() {
+        let shown = file.display();
+        read(file).with_context(|| format!("{shown} exists already; choose another name"))?;
+    }
+    Ok(())
 }
 
 /// What `merge` takes.

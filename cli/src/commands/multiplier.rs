@@ -6,10 +6,11 @@ use super::output::remark;
 use anyhow::{Context, bail, ensure};
 use cgcmarl::{
     Error, Model,
-    environment::Spec,
+    environment::{Scenario, Spec},
     evaluation::{EvaluationOptions, Limits, Measures},
+    multipliers::MAX_MULTIPLIER,
     run::LearnedLimit,
-    run_dir::RunDir,
+    run_dir::files::CHOICE,
 };
 use serde_json::Value;
 
@@ -21,7 +22,12 @@ const MANY: &str = "--multipliers";
 const LEARNED: &str = "learned";
 
 /// One multiplier per constraint; those that `choose` left in the run are announced.
-pub(crate) fn resolve(given: Option<&str>, model: &Model, spec: &Spec) -> anyhow::Result<Vec<f32>> {
+pub(crate) fn resolve(
+    given: Option<&str>,
+    model: &Model,
+    scenario: &Scenario,
+) -> anyhow::Result<Vec<f32>> {
+    let spec = &scenario.spec()?;
     if let Some(text) = given {
         refuse_baseline(model, ONE)?;
         if text == LEARNED {
@@ -29,7 +35,7 @@ pub(crate) fn resolve(given: Option<&str>, model: &Model, spec: &Spec) -> anyhow
         }
         return parse(text, &spec.constraint_names());
     }
-    match chosen(&model.run, spec)? {
+    match chosen(model, scenario, spec)? {
         Some((multipliers, told)) => {
             remark(&told);
             Ok(multipliers)
@@ -137,10 +143,14 @@ pub(crate) fn apply_lists(
 
 /// A number that can be a multiplier.
 fn number(option: &str, text: &str) -> anyhow::Result<f32> {
-    match text.trim().parse::<f32>() {
-        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => bail!(Error::setting(option, text, "a multiplier is a finite number, zero or more")),
+    match text.trim().parse::<f64>() {
+        Ok(number) if (0.0..=MAX_MULTIPLIER).contains(&number) => Ok(number as f32),
+        _ => bail!(Error::setting(option, text, out_of_range())),
     }
+}
+
+fn out_of_range() -> String {
+    format!("a multiplier is a number from 0 to {MAX_MULTIPLIER}")
 }
 
 /// The index of a constraint.
@@ -153,31 +163,54 @@ pub(crate) fn constraint(option: &str, name: &str, names: &[String]) -> anyhow::
 }
 
 /// What `choose` left in a run, and how to say so.
-fn chosen(run: &RunDir, spec: &Spec) -> anyhow::Result<Option<(Vec<f32>, String)>> {
-    if !run.file("choice.json").exists() {
+fn chosen(
+    model: &Model,
+    scenario: &Scenario,
+    spec: &Spec,
+) -> anyhow::Result<Option<(Vec<f32>, String)>> {
+    let (run, names) = (&model.run, spec.constraint_names());
+    let shown = run.file(CHOICE).display().to_string();
+    if !run.file(CHOICE).exists() {
         return Ok(None);
     }
-    let file: Value = serde_json::from_str(&run.read("choice.json")?).unwrap_or_default();
+    let file: Value = serde_json::from_str(&run.read(CHOICE)?).unwrap_or_default();
     // Earlier versions knew one multiplier for all constraints.
     if let Some(multiplier) = file["multiplier"].as_f64() {
+        let multiplier = playable("multiplier", multiplier).context(shown)?;
         let told = format!("at λ={multiplier}, chosen for this run by an earlier version");
-        return Ok(Some((vec![multiplier as f32; spec.n_constraints()], told)));
+        return Ok(Some((vec![multiplier; names.len()], told)));
     }
     let Some(choice) = run.choice()? else { return Ok(None) };
-    let multiplier = |name: &String| {
-        choice.multipliers.get(name).map(|m| *m as f32).with_context(|| {
-            let file = run.file("choice.json");
-            format!("{}: holds no multiplier for `{name}`; choose again", file.display())
-        })
-    };
-    let names = spec.constraint_names();
-    let multipliers = names.iter().map(multiplier).collect::<anyhow::Result<Vec<f32>>>()?;
-    let told = format!(
-        "at {}, chosen for this run: {}",
-        choice.evidence.score.label,
-        promise(&choice.limits, &Measures::of(spec))
+    ensure!(
+        choice.model.is_none_or(|measured| measured == model.fingerprint()),
+        "{shown}: chosen for other weights than those in the run; choose again, or give `{ONE}`"
     );
+    ensure!(
+        choice.multipliers == choice.evidence.score.multipliers,
+        "{shown}: `multipliers` are not those of `evidence`; choose again"
+    );
+    let multiplier = |name: &String| {
+        let chosen = choice
+            .multipliers
+            .get(name)
+            .with_context(|| format!("{shown}: holds no multiplier for `{name}`; choose again"))?;
+        playable(name, *chosen).with_context(|| shown.clone())
+    };
+    let multipliers = names.iter().map(multiplier).collect::<anyhow::Result<Vec<f32>>>()?;
+    let label = &choice.evidence.score.label;
+    let told = if choice.environment == scenario.card()? {
+        format!("at {label}, chosen for this run: {}", promise(&choice.limits, &Measures::of(spec)))
+    } else {
+        format!("at {label}, chosen for this run under other conditions: nothing is promised here")
+    };
     Ok(Some((multipliers, told)))
+}
+
+/// A number of a file that can be a multiplier.
+fn playable(key: &str, number: f64) -> anyhow::Result<f32> {
+    let range = 0.0..=MAX_MULTIPLIER;
+    ensure!(range.contains(&number), Error::setting(key, number, out_of_range()));
+    Ok(number as f32)
 }
 
 /// What limits promise, in words.
@@ -214,7 +247,8 @@ mod tests {
     #[test]
     fn what_is_no_multiplier_is_refused_by_name() {
         for (text, told) in [
-            ("nan", "`--multiplier`: nan (a multiplier is a finite number"),
+            ("nan", "`--multiplier`: nan (a multiplier is a number from 0 to 1000000)"),
+            ("1e300", "`--multiplier`: 1e300"),
             ("inf", "`--multiplier`: inf"),
             ("-1", "`--multiplier`: -1"),
             ("much", "`--multiplier`: much"),

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         let reason = format!("a moving picture has at most {MOST_STEPS} steps");
         bail!(Error::setting("horizon", spec.horizon, reason));
     }
-    let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &spec)?;
+    let multipliers = multiplier::resolve(args.multiplier.as_deref(), &model, &scenario)?;
     let label = match model.operating_points(&scenario, std::slice::from_ref(&multipliers))?.pop() {
         Some(point) => point.label,
         None => config.algorithm.clone(),

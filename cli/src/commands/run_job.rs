@@ -3,13 +3,12 @@
 use super::{
     config::resolve,
     job::{Job, Line},
-    job_runner::listen,
     merge,
     output::{self, remark},
     sweep::{self, sweep_and_save},
     train::train_to_the_end,
 };
-use crate::exit::ExitCode;
+use crate::{exit::ExitCode, interrupt::Interrupt};
 use anyhow::Context;
 use cgcmarl::{
     Error,
@@ -19,15 +18,7 @@ use cgcmarl::{
 use cgcmarl_paper::reproduction::{Job as PlannedJob, JobEnd, Places, Plan, is_done, run_job};
 use clap::Args;
 use serde_json::Value;
-use std::{
-    io::Read,
-    ops::Range,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{io::Read, ops::Range, path::Path};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,13 +113,13 @@ fn train(out: &Path, settings: &[String], threads: usize, quiet: bool) -> anyhow
 }
 
 /// Stops where Ctrl-C asks for it.
-struct Stoppable(Arc<AtomicBool>);
+struct Stoppable(Interrupt);
 
 impl Watch for Stoppable {
     fn round(&mut self, _steps: u64, _line: Option<&Value>) {}
 
     fn stop(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.is_asked()
     }
 }
 
@@ -138,7 +129,7 @@ fn row(folder: &Path, plan: &Plan, job: &PlannedJob, threads: usize) -> anyhow::
         return Ok(Did::All("kept"));
     }
     let begun = job.place(&places.runs).exists();
-    let mut watch = Stoppable(listen()?);
+    let mut watch = Stoppable(Interrupt::listen()?);
     match on_threads(threads, || run_job(plan, job, &places, &mut watch))?? {
         JobEnd::Stopped => Ok(Did::Stopped),
         JobEnd::Done => Ok(Did::All(if begun { "resumed" } else { "trained" })),

@@ -3,8 +3,8 @@
 use super::output::{OutputFormat, check_folder, print};
 use crate::exit::ExitCode;
 use crate::report;
-use anyhow::{Context, bail};
-use cgcmarl::{evaluation::Front, run_dir::RunDir};
+use anyhow::{Context, bail, ensure};
+use cgcmarl::{Model, evaluation::Front, run_dir::RunDir};
 use clap::Args;
 use std::{fs::canonicalize, path::PathBuf};
 
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
             run.front().with_context(|| format!("first sweep it: cgcmarl sweep {}", path.display()))
         })
         .collect::<anyhow::Result<Vec<Front>>>()?;
+    refuse_other_episodes(&args.runs, &fronts)?;
     if let Some(other) = fronts.iter().position(|front| front.environment != fronts[0].environment)
     {
         bail!(
@@ -60,14 +61,32 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One run counted twice would look like two seeds that agree.
+/// One run, or one model, counted twice would look like two seeds that agree.
 fn refuse_repeated(runs: &[PathBuf]) -> anyhow::Result<()> {
     let places: Vec<PathBuf> =
         runs.iter().map(|run| canonicalize(run).unwrap_or_else(|_| run.clone())).collect();
+    let models: Vec<Option<u32>> =
+        runs.iter().map(|run| Model::open(run).ok().map(|model| model.fingerprint())).collect();
     for (index, run) in runs.iter().enumerate() {
-        if let Some(first) = places[..index].iter().position(|place| *place == places[index]) {
+        let is_same = |first: &usize| {
+            places[*first] == places[index]
+                || models[index].is_some() && models[*first] == models[index]
+        };
+        if let Some(first) = (0..index).find(is_same) {
             let (first, run) = (runs[first].display(), run.display());
             bail!("{first} and {run} are the same run: a mean needs runs with different seeds");
+        }
+    }
+    Ok(())
+}
+
+/// A mean counts every seed alike, so that each must have been measured as well as the others.
+fn refuse_other_episodes(runs: &[PathBuf], fronts: &[Front]) -> anyhow::Result<()> {
+    let episodes = |front: &Front| front.points.first().map(|point| point.score.n_episodes);
+    for (run, front) in runs.iter().zip(fronts) {
+        if let (Some(first), Some(own)) = (episodes(&fronts[0]), episodes(front)) {
+            let (shown, run) = (runs[0].display(), run.display());
+            ensure!(first == own, "{shown} was swept over {first} episodes, {run} over {own}");
         }
     }
     Ok(())

@@ -122,13 +122,12 @@ pub(super) fn play_part(
     let mut args = Words::try_parse_from(words).map_err(|error| anyhow!("{error}"))?.args;
     args.part = PartArgs::new(episodes, file);
     let (model, config) = args.prepare()?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), std::fs::create_dir_all).with_context(|| file.display().to_string())?;
     let Some(range) = args.part.range(config.evaluation.episodes)? else { return Ok(()) };
     let scenario = config.scenario()?;
     let play = || model.sweep_part(&scenario, &config.evaluation, range);
-    let part = on_threads(threads, play)??;
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.map_or(Ok(()), std::fs::create_dir_all).with_context(|| file.display().to_string())?;
-    args.part.write(&part).map(drop)
+    args.part.write(&on_threads(threads, play)??).map(drop)
 }
 
 /// Sweeps, draws and prints.

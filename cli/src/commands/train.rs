@@ -1,8 +1,9 @@
 //! `train` and `resume`: learn, save, sweep, draw.
 
 use super::{config::resolve, multiplier, output, sweep::sweep_and_save};
-use crate::exit::ExitCode;
 use crate::{
+    exit::ExitCode,
+    interrupt::Interrupt,
     progress::{Progress, Status},
     report::{self, measure::value, paper},
 };
@@ -15,17 +16,11 @@ use cgcmarl::{
 };
 use clap::Args;
 use serde_json::Value;
-use std::{
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::path::{Path, PathBuf};
 
 const TRAIN_EXAMPLES: &str = "\
 Examples:
-  cgcmarl train                                  a small team, about three minutes
+  cgcmarl train                                  a small team, about a minute
   cgcmarl train agents=6 seed=7 total_steps=200000 gamma=0.9 batch_size=128
   cgcmarl train agents=2..6                      one network for teams of two to six
   cgcmarl train task=NAME                        another task; `cgcmarl tasks` lists them
@@ -139,7 +134,10 @@ pub(super) fn train_to_the_end(mut session: Session, quiet: bool) -> anyhow::Res
     }
     report::save_curves(session.run_dir(), &watcher.measures)?;
     // The training is saved, so that Ctrl-C need not wait for the sweep.
-    watcher.interrupted.store(true, Ordering::SeqCst);
+    let shown = path.display();
+    watcher.interrupt.leave_at_once(format!(
+        "stopped before the end; the training is saved. Go on with: cgcmarl resume {shown}"
+    ));
     Ok(end)
 }
 
@@ -148,24 +146,16 @@ struct Watcher {
     progress: Progress,
     status: Status,
     measures: Measures,
-    interrupted: Arc<AtomicBool>,
+    interrupt: Interrupt,
 }
 
 impl Watcher {
     fn new(session: &Session, spec: &Spec, quiet: bool) -> anyhow::Result<Self> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        ctrlc::set_handler(move || {
-            // A second Ctrl-C does not wait for the round to end.
-            if flag.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-        })
-        .context("cannot listen for Ctrl-C")?;
+        let interrupt = Interrupt::listen()?;
         let total = session.config.training.total_steps;
         let status = Status { step: session.steps(), ..Status::default() };
         let progress = Progress::new(session.steps(), total, quiet);
-        Ok(Self { progress, status, measures: Measures::of(spec), interrupted })
+        Ok(Self { progress, status, measures: Measures::of(spec), interrupt })
     }
 }
 
@@ -179,7 +169,7 @@ impl Watch for Watcher {
     }
 
     fn stop(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+        self.interrupt.is_asked()
     }
 }
 

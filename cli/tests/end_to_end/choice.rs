@@ -65,6 +65,38 @@ fn a_limit_that_cannot_be_kept_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn a_choice_promises_nothing_elsewhere_and_is_not_taken_from_others() {
+    let place = Place::new();
+    team_of_three(&place);
+    let words = ["choose", "team", "--limit", "0.05", "--multipliers", "0.5", "--episodes", "1000"];
+    place.succeed(&words);
+    for elsewhere in [&["radius=0.3"][..], &["--agents", "4"]] {
+        let words = [&["evaluate", "team", "--episodes", "2"], elsewhere].concat();
+        let remarks = place.succeed(&words).remarks;
+        let told = "at λ=0.5, chosen for this run under other conditions: nothing is promised here";
+        assert!(remarks.contains(told), "{elsewhere:?}: {remarks}");
+    }
+    let whole: Value = serde_json::from_slice(&place.read("team/choice.json")).unwrap();
+    for (key, value, told) in [
+        ("model", json!(7), "chosen for other weights than those in the run"),
+        ("multipliers", json!({ "collision": 2.0 }), "are not those of `evidence`"),
+        ("multipliers", json!({ "collision": -5.0 }), "are not those of `evidence`"),
+    ] {
+        let mut choice = whole.clone();
+        choice[key] = value;
+        fs::write(place.path("team/choice.json"), choice.to_string()).unwrap();
+        let remarks = place.fail(&["evaluate", "team", "--episodes", "2"]);
+        assert!(remarks.contains(told) && remarks.contains("choice.json"), "{key}: {remarks}");
+    }
+    let mut choice = whole;
+    choice["multipliers"] = json!({ "collision": 1e300 });
+    choice["evidence"]["multipliers"] = json!({ "collision": 1e300 });
+    fs::write(place.path("team/choice.json"), choice.to_string()).unwrap();
+    let remarks = place.fail(&["evaluate", "team", "--episodes", "2"]);
+    assert!(remarks.contains("choice.json") && remarks.contains("from 0 to 1000000"), "{remarks}");
+}
+
+#[test]
 fn a_choice_of_an_earlier_version_is_still_played() {
     let place = Place::new();
     team_of_three(&place);

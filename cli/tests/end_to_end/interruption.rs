@@ -139,9 +139,12 @@ fn an_interrupt_saves_and_says_how_to_go_on() {
     place.train("whole", &[]);
     let child = place.start(&tiny("run", &[]));
     place.wait_for_lines("run", 3);
-    let killed =
-        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(killed.unwrap().success());
+    // Twice, as `timeout` and terminals do that signal a process and its group.
+    for _ in 0..2 {
+        let id = child.id().to_string();
+        let killed = std::process::Command::new("kill").args(["-INT", &id]).status();
+        assert!(killed.unwrap().success());
+    }
     let answer: crate::program::Answer = child.wait_with_output().unwrap().into();
     assert_eq!(answer.code, Some(130), "{answer:?}");
     assert!(answer.remarks.contains("everything is saved. Go on with: cgcmarl resume run"));

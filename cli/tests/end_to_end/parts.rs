@@ -51,6 +51,19 @@ fn parts_of_an_evaluation_merge_to_the_bytes_of_the_whole() {
 }
 
 #[test]
+fn a_part_takes_the_place_of_nothing_but_a_part() {
+    let place = Place::new();
+    fs::write(place.path("notes.md"), "mine").unwrap();
+    let words = ["evaluate", MODEL, "--multiplier", "1", "--episodes", "4"];
+    let part = |file| [&words[..], &["--episode-range", "0..2", "--part", file]].concat();
+    let remarks = place.fail(&part("notes.md"));
+    assert!(remarks.contains("notes.md exists already; choose another name"), "{remarks}");
+    assert_eq!(place.read("notes.md"), b"mine");
+    place.succeed(&part("a.json"));
+    place.succeed(&part("a.json"));
+}
+
+#[test]
 fn ranges_that_are_none_are_named() {
     let place = Place::new();
     for range in ["5", "3..3", "9..2", "0..11", "a..b", "-1..2"] {

@@ -135,6 +135,12 @@ fn seeds_are_averaged_and_no_run_counts_twice() {
         let remarks = place.fail(&["summary", "one", "two", again]);
         assert!(remarks.contains("are the same run"), "{again}: {remarks}");
     }
+    place.train("once_more", &["total_steps=200"]);
+    let remarks = place.fail(&["summary", "one", "once_more"]);
+    assert!(remarks.contains("are the same run"), "{remarks}");
+    place.succeed(&["sweep", "two", "--episodes", "9"]);
+    let remarks = place.fail(&["summary", "one", "two"]);
+    assert!(remarks.contains("two over 9"), "{remarks}");
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! on average, so by Ville's inequality it ever reaches `1/α` with probability `α` at most
 //! (Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting").
 //! The guarantee holds at all times at once, so that one may stop as soon as it suffices. Bounds of
-//! Hoeffding's or Bernstein's kind need many times the episodes when collisions are rare.
+//! Hoeffding's or Bernstein's kind need many times the episodes when costs are rare.
 
-/// Constant bets, and how much of the capital each gets: rare collisions call for the largest bet.
+/// Constant bets, and how much of the capital each gets: rare costs call for the largest bet.
 const BETS: [(f64, f64); 5] =
     [(1.0, 0.75), (0.5, 0.1), (0.25, 0.05), (0.125, 0.05), (0.0625, 0.05)];
 

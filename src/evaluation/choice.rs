@@ -87,7 +87,8 @@ impl Limits {
     fn resolve<'a>(&'a self, measures: &'a Measures) -> Result<Vec<Limited<'a>>> {
         if self.limits.is_empty() {
             let names: Vec<_> = measures.constraints.iter().map(|c| c.name.as_str()).collect();
-            let reason = format!("give one of `{}`, such as collision=0.005", names.join("`, `"));
+            let example = names.first().unwrap_or(&"NAME");
+            let reason = format!("give one of `{}`, such as {example}=0.005", names.join("`, `"));
             return Err(Error::setting("limit", "none", reason));
         }
         self.limits.iter().map(|(name, &limit)| limited(measures, name, limit)).collect()

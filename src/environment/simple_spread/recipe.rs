@@ -3,6 +3,11 @@
 use super::{SimpleSpreadOptions, observation::AgentRowKind};
 use toml::{Table, Value, toml};
 
+/// Up to this size a team learns at once, without smaller ones before it.
+const SMALL_TEAM: usize = 4;
+/// Up to this size baselines were tuned with the same eyes.
+const TUNED_TEAM: usize = 7;
+
 /// Settings for a team, or for several that learn together, an algorithm and a preset.
 pub(super) fn recipe(
     options: &SimpleSpreadOptions,
@@ -15,14 +20,16 @@ pub(super) fn recipe(
     recipe.insert("environment".into(), Value::Table(environment(agents, preset, teams)));
     let shared = options.observation.agent_row == AgentRowKind::Shared;
     if shared {
-        let one_team = agents <= 4 && teams.is_empty();
+        let is_small = agents <= SMALL_TEAM && teams.is_empty();
         let is_tuned = preset == "default"
             && match algorithm {
-                "mappo" => one_team,
-                "mappo_lag" | "iql" | "vdn" | "qmix" | "dcg" => agents <= 7 && teams.is_empty(),
+                "mappo" => is_small,
+                "mappo_lag" | "iql" | "vdn" | "qmix" | "dcg" => {
+                    agents <= TUNED_TEAM && teams.is_empty()
+                }
                 _ => false,
             };
-        overlay_shared(&mut recipe, (algorithm, agents), one_team, is_tuned);
+        overlay_shared(&mut recipe, (algorithm, agents), is_small, is_tuned);
     }
     let ours = algorithm == "cg_cmarl" && preset != "paper";
     let total_steps = match agents {
@@ -65,7 +72,7 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
     }
     let mut observation = toml! { coast = 0.2 };
     // Few agents learn best from the mirror images too; many would need too many rows for them.
-    let small = agents <= 4 && teams.is_empty();
+    let small = agents <= SMALL_TEAM && teams.is_empty();
     observation.insert("frame".into(), if small { "cone" } else { "octant" }.into());
     observation.insert("landmark_flags".into(), (!small).into());
     observation.insert("team".into(), (!teams.is_empty()).into());
@@ -80,7 +87,7 @@ fn environment(agents: usize, preset: &str, teams: &[usize]) -> Table {
 fn overlay_shared(
     recipe: &mut Table,
     (algorithm, agents): (&str, usize),
-    one_team: bool,
+    is_small: bool,
     is_tuned: bool,
 ) {
     if ["dcg", "casec"].contains(&algorithm) {
@@ -92,8 +99,8 @@ fn overlay_shared(
     let own = match algorithm {
         "cg_cmarl" | "macpo" => return,
         "mappo" | "mappo_lag" | "mappo_lambda" => {
-            // The width of a global state is that of one team.
-            alike.insert("global_state".into(), one_team.into());
+            // The width of a global state is that of one team; larger ones begin as small ones.
+            alike.insert("global_state".into(), is_small.into());
             if is_tuned {
                 alike.extend(tuned_ppo());
             }
@@ -166,7 +173,7 @@ fn learning(agents: usize, teams: &[usize]) -> Table {
         ..=4 => (8e-4, 0.03),
         _ => (8e-4, 0.02),
     };
-    let own_error = if agents <= 4 && teams.is_empty() { 0.2 } else { 0.1 };
+    let own_error = if agents <= SMALL_TEAM && teams.is_empty() { 0.2 } else { 0.1 };
     let mut learning = Table::new();
     if agents > 7 {
         // A state has many regions; fewer states than these are forgotten too soon.

@@ -222,7 +222,8 @@ fn check_preset(algorithm: &dyn AnyAlgorithm, preset: &str) -> Result<()> {
     }
     let nearest = closest(presets.iter().copied(), preset)
         .map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-    let reason = format!("must be `{DEFAULT_PRESET}` or one of {presets:?}{nearest}");
+    let names = presets.join("`, `");
+    let reason = format!("must be `{DEFAULT_PRESET}` or one of `{names}`{nearest}");
     Err(Error::setting("preset", preset, reason))
 }
 

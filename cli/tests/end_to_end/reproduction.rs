@@ -64,7 +64,7 @@ fn rows_are_known_elsewhere_and_made_again(place: &Place) {
     let again = place.succeed(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
     assert!(again.text.contains("the same in every number as cut/"), "{again:?}");
     let mut changed = row(place, &file);
-    changed["layouts"][0]["points"][0]["covered"] = json!("33333");
+    changed["layouts"][0]["points"][0]["metrics"]["team_return"] = json!(-1.0);
     let other = place.path("other/iql_0.3_seed_2_n3.json");
     fs::create_dir(place.path("other")).unwrap();
     fs::write(&other, changed.to_string()).unwrap();

@@ -73,7 +73,9 @@ impl RowResult {
         for played in self.layouts.iter().chain(&self.selection) {
             for point in &played.points {
                 self.check_point(point, needed).map_err(|reason| {
-                    format!("{}, {}: {reason}", played.layout, point.parameter.escape_debug())
+                    let parameter = point.parameter.escape_debug().to_string();
+                    let comma = if parameter.is_empty() { "" } else { ", " };
+                    format!("{}{comma}{parameter}: {reason}", played.layout)
                 })?;
             }
         }

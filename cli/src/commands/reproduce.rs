@@ -57,7 +57,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         remark(&format!("error: {failure}"));
     }
     warn_of_left_out(&rows);
-    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    let is_whole = failures.is_empty() && rows.left_out.is_empty();
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
 /// The rows of the folder, or where it has none and none are trained those that are known elsewhere; and
@@ -87,6 +88,11 @@ fn shown_rows(args: &ReproduceArgs) -> anyhow::Result<(Rows, &Path)> {
 fn warn_of_left_out(rows: &Rows) {
     for left_out in &rows.left_out {
         remark(&format!("warning: {left_out}"));
+    }
+    match rows.left_out.len() {
+        0 => {}
+        1 => remark("1 row was left out"),
+        n => remark(&format!("{n} rows were left out")),
     }
 }
 

@@ -17,7 +17,8 @@ Examples:
 
 Every model has a committed configuration (configs/baselines, configs/cgcmarl). Finished trainings
 are kept; Ctrl-C or a crash loses nothing: the same command goes on. Rows, tables (Markdown, CSV,
-LaTeX), results.json, marl_eval.json and figures go to the folder, those of an arm below its name.";
+LaTeX), results.json, marl_eval.json and figures go to the folder, those of an arm below its name.
+A row that does not count is named and left out of the tables, and the exit code is 2.";
 /// Where everything goes unless told otherwise.
 const OUT: &str = "reproduction";
 

@@ -2,6 +2,7 @@
 //! what they are made of.
 
 use crate::program::Place;
+use serde_json::{Value, json};
 use std::fs;
 
 /// The rows that are committed.
@@ -72,4 +73,31 @@ fn tables_name_the_folder_of_their_rows_where_it_is_another() {
     // What is missing is said of the folder that was read.
     let remarks = place.fail(&["reproduce", "--arm", "ladder", "--out", "own"]);
     assert!(remarks.contains("own holds no row of the arm `ladder`"), "{remarks}");
+}
+
+#[test]
+fn a_row_that_does_not_count_is_told_by_the_exit_code_too() {
+    let place = Place::new();
+    rows_of_stock(&place, "own");
+    let words = ["reproduce", "--arm", "stock", "--out", "own"];
+    place.succeed(&words);
+    let file = place.path("own").join(ROW);
+    let whole = fs::read_to_string(&file).unwrap();
+    let mut row: Value = serde_json::from_str(&whole).unwrap();
+    row["trained"] = json!(1);
+    fs::write(&file, row.to_string()).unwrap();
+    fs::write(file.with_file_name("vdn_seed_2_n3.json"), "{").unwrap();
+    let answer = place.call(&words);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.remarks.contains("iql_seed_1_n3.json: `trained` is 1, less"), "{answer:?}");
+    assert_eq!(answer.remarks.lines().last(), Some("2 rows were left out"), "{answer:?}");
+    assert!(answer.text.contains("own/stock: report.md"), "{answer:?}");
+    // A folder in which none counts is not passed over in silence.
+    fs::create_dir_all(place.path("broken/rows/stock")).unwrap();
+    fs::write(place.path("broken").join(ROW), "{").unwrap();
+    fs::write(&file, whole).unwrap();
+    fs::remove_file(file.with_file_name("vdn_seed_2_n3.json")).unwrap();
+    let answer = place.call(&["reproduce", "--known", "own", "--out", "broken"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert_eq!(answer.remarks.lines().last(), Some("1 row was left out"), "{answer:?}");
 }

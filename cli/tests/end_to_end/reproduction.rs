@@ -142,9 +142,12 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     let ours = words("cut", &["--quiet"]).into_iter();
     let ours: Vec<&str> =
         ours.map(|word| if word == WORDS[2] { "cg_cmarl" } else { word }).collect();
-    let remarks = place.succeed(&ours).remarks;
+    let Answer { code, remarks, .. } = place.call(&ours);
+    assert_eq!(code, Some(2), "{remarks}");
     assert!(remarks.contains("warning: ") && remarks.contains("not counted"), "{remarks}");
     assert!(remarks.contains("iql_0.3_seed_2_n3.json"), "{remarks}");
+    let remarks = place.succeed(&["paper-check", "--reproduction", "cut"]).remarks;
+    assert!(remarks.contains("iql_0.3_seed_2_n3.json") && remarks.contains("not counted"));
 }
 
 #[test]

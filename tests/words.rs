@@ -49,7 +49,7 @@ fn no_room_but_its_own_uses_a_tasks_words() {
 /// Where the program shows the paper's own comparison and recordings, or makes up test data.
 const PAPERS_OWN: [&str; 4] = [
     "cli/src/report/paper/",
-    "cli/src/commands/reproduce.rs",
+    "cli/src/commands/reproduce_args.rs",
     "cli/src/commands/check_environment.rs",
     "cli/src/report/sample.rs",
 ];

@@ -1,11 +1,7 @@
 //! `jobs`: trainings, rows of a reproduction or parts of a sweep for any scheduler, one line each.
 
 use super::{
-    config::resolve,
-    job::Line,
-    output::print,
-    reproduce::{ReproduceArgs, planned},
-    sweep::SweepArgs,
+    config::resolve, job::Line, output::print, reproduce::ReproduceArgs, sweep::SweepArgs,
 };
 use crate::exit::ExitCode;
 use anyhow::{Context, bail, ensure};
@@ -17,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   cgcmarl jobs --over seed=1,2,3 --over agents=3,6 --out grid > jobs.jsonl
   cgcmarl jobs --over algorithm=cg_cmarl,iql --over seed=1,2 task=NAME total_steps=100000 --out grid
-  cgcmarl jobs reproduce --agents 3,4 --seeds 2 --out reproduction > jobs.jsonl
+  cgcmarl jobs reproduce --budget standard --agents 3,4 --seeds 2 --out reproduction > jobs.jsonl
   cgcmarl jobs sweep RUN --episodes 100000 --parts 16 --out parts > jobs.jsonl
   while read -r job; do cgcmarl run-job \"$job\"; done < jobs.jsonl
 
@@ -112,7 +108,7 @@ fn grid(args: &JobsArgs, out: &std::path::Path) -> anyhow::Result<Vec<Line>> {
 
 /// Every row of a reproduction.
 fn rows(args: &ReproduceArgs) -> anyhow::Result<Vec<Line>> {
-    let plan = planned(args)?;
+    let plan = args.plan()?;
     let line = |job| Line::row(args.folder().into(), &plan, job);
     plan.jobs().into_iter().map(line).collect()
 }

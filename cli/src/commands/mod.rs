@@ -17,6 +17,7 @@ pub(crate) mod paper_check;
 pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+mod reproduce_args;
 pub(crate) mod run_job;
 pub(crate) mod solve;
 pub(crate) mod summary;

@@ -1,6 +1,6 @@
 //! `paper-check`: what the paper prints beside what a reproduction measured.
 
-use super::output::{OutputFormat, print};
+use super::output::{OutputFormat, print, remark};
 use crate::exit::ExitCode;
 use crate::report::table;
 use anyhow::Context;
@@ -67,6 +67,9 @@ pub(crate) fn run(args: &PaperCheckArgs) -> anyhow::Result<ExitCode> {
     let shown = args.reproduction.display();
     let results = open(&args.reproduction, args.arm.into())?
         .with_context(|| format!("{shown}: holds no rows; first run `cgcmarl reproduce`"))?;
+    for left_out in &results.left_out {
+        remark(&format!("warning: {left_out}"));
+    }
     let lines = check(&results);
     match args.format {
         OutputFormat::Table => print(&format!("{}\n{}", line_table(&lines), counts(&lines))),

@@ -14,6 +14,7 @@ mod mistakes;
 mod parts;
 mod playing;
 mod program;
+mod reproduce_words;
 mod reproduction;
 mod runs;
 mod use_of_models;

@@ -64,7 +64,7 @@ fn rows_are_known_elsewhere_and_made_again(place: &Place) {
     let again = place.succeed(&["reproduce", "--rerun", &file, "--out", "again", "--quiet"]);
     assert!(again.text.contains("the same in every number as cut/"), "{again:?}");
     let mut changed = row(place, &file);
-    changed["layouts"][0]["points"][0]["covered"] = json!("33333");
+    changed["layouts"][0]["points"][0]["metrics"]["team_return"] = json!(-1.0);
     let other = place.path("other/iql_0.3_seed_2_n3.json");
     fs::create_dir(place.path("other")).unwrap();
     fs::write(&other, changed.to_string()).unwrap();
@@ -142,9 +142,12 @@ fn interrupted_and_run_again_equals_uninterrupted() {
     let ours = words("cut", &["--quiet"]).into_iter();
     let ours: Vec<&str> =
         ours.map(|word| if word == WORDS[2] { "cg_cmarl" } else { word }).collect();
-    let remarks = place.succeed(&ours).remarks;
+    let Answer { code, remarks, .. } = place.call(&ours);
+    assert_eq!(code, Some(2), "{remarks}");
     assert!(remarks.contains("warning: ") && remarks.contains("not counted"), "{remarks}");
     assert!(remarks.contains("iql_0.3_seed_2_n3.json"), "{remarks}");
+    let remarks = place.succeed(&["paper-check", "--reproduction", "cut"]).remarks;
+    assert!(remarks.contains("iql_0.3_seed_2_n3.json") && remarks.contains("not counted"));
 }
 
 #[test]

@@ -207,16 +207,22 @@ fn mappo(team: Option<&Team>) -> Line {
             .max_by(|a, b| a.coverage.mean.total_cmp(&b.coverage.mean))?;
         let least = front.iter().filter(|point| point.pareto).map(|point| point.coverage.mean);
         let least = least.fold(1.0, f64::min);
-        let typical = front.iter().map(|point| point.coverage.deviation).fold(0.0, f64::max);
-        let is_close = best.coverage.mean >= least - 0.02;
-        let text = format!(
-            "{:.1} ±{:.1} %, front from {:.1} ±{:.1} %",
-            100.0 * best.coverage.mean,
-            100.0 * best.coverage.deviation,
-            100.0 * least,
-            100.0 * typical
-        );
-        Some((text, holds(is_close && best.coverage.deviation > typical)))
+        // One seed does not tell how seeds differ.
+        let deviation = |point: &Point| (point.seeds > 1).then_some(point.coverage.deviation);
+        let (own, typical) =
+            (deviation(best), front.iter().filter_map(|point| deviation(point)).reduce(f64::max));
+        let verdict = match own.zip(typical) {
+            _ if best.coverage.mean < least - 0.02 => CheckOutcome::NotConfirmed,
+            None => CheckOutcome::NotMeasured,
+            Some((own, typical)) => holds(own > typical),
+        };
+        let shown = |mean: f64, deviation: Option<f64>| {
+            let spread = deviation.map(|own| format!(" ±{:.1}", 100.0 * own)).unwrap_or_default();
+            format!("{:.1}{spread} %", 100.0 * mean)
+        };
+        let text =
+            format!("{}, front from {}", shown(best.coverage.mean, own), shown(least, typical));
+        Some((text, verdict))
     };
     let paper = "comparable at some λ, higher variance";
     claim("N=10 MAPPO".into(), "coverage beside the front", paper, "2 points", ours())
@@ -299,5 +305,32 @@ mod tests {
         assert_eq!(with(&names[..3], 0.5), CheckOutcome::NotMeasured);
         assert_eq!(with(&names[..1], 0.95), CheckOutcome::NotConfirmed);
         assert_eq!(with(&[], 0.5), CheckOutcome::NotMeasured);
+    }
+
+    /// MAPPO covers as much as the front, or less; its one or two seeds stand beside two of ours.
+    #[test]
+    fn one_seed_has_no_deviation_and_decides_nothing_that_needs_one() {
+        let told = |seeds: [usize; 2], coverage: f64| {
+            let with = |name: &str, parameter: &str, coverage, seeds, deviation| {
+                let mut point = point(name, parameter, coverage);
+                (point.seeds, point.coverage.deviation, point.pareto) = (seeds, deviation, true);
+                point
+            };
+            let points = vec![
+                with("cg_cmarl", "λ=1", 0.9, seeds[0], 0.01),
+                with("mappo", "lr=0.3", coverage, seeds[1], 0.03),
+            ];
+            let line = mappo(Some(&Team { n_agents: 10, points, ..Team::default() }));
+            (line.ours, line.verdict)
+        };
+        let text = "90.0 ±3.0 %, front from 90.0 ±1.0 %".to_owned();
+        assert_eq!(told([2, 2], 0.9), (text, CheckOutcome::Confirmed));
+        let text = "90.0 %, front from 90.0 ±1.0 %".to_owned();
+        assert_eq!(told([2, 1], 0.9), (text, CheckOutcome::NotMeasured));
+        let text = "90.0 ±3.0 %, front from 90.0 %".to_owned();
+        assert_eq!(told([1, 2], 0.9), (text, CheckOutcome::NotMeasured));
+        // That it covers less needs no deviation.
+        let text = "80.0 %, front from 90.0 %".to_owned();
+        assert_eq!(told([1, 1], 0.8), (text, CheckOutcome::NotConfirmed));
     }
 }

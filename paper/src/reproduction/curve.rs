@@ -1,5 +1,6 @@
 //! The training curve of a team: what its own episodes achieved while it learned.
 
+use super::row_check::{column, in_order};
 use crate::tables::TradeOff;
 use cgcmarl::environment::TEAM_RETURN;
 use serde::{Deserialize, Serialize};
@@ -72,12 +73,13 @@ impl Curve {
         self.step.is_empty()
     }
 
-    /// Whether every step has its numbers.
-    pub(super) fn is_whole(&self) -> bool {
-        let columns = [&self.coverage, &self.collisions_per_step, &self.team_return];
-        columns.iter().all(|column| {
-            column.len() == self.len() && column.iter().all(|number| number.is_finite())
-        })
+    /// Says which number cannot be, or is missing.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self { step, coverage, collisions_per_step, team_return } = self;
+        column("coverage", coverage, step, [0.0, 1.0])?;
+        column("collisions_per_step", collisions_per_step, step, [0.0, f64::MAX])?;
+        column("team_return", team_return, step, [f64::MIN, f64::MAX])?;
+        in_order(step)
     }
 
     /// Environment steps until a coverage was first reached.
@@ -128,7 +130,7 @@ mod tests {
         let lines: Vec<Value> = (1..=1001).map(|step| line(step, None, 0.5)).collect();
         let curve = Curve::of_lines(&lines, 3);
         assert_eq!((curve.len(), curve.step[0], curve.step[99]), (100, 10, 1001));
-        assert!(curve.is_whole() && Curve::of_lines(&[], 3).is_empty());
+        assert!(curve.check().is_ok() && Curve::of_lines(&[], 3).is_empty());
     }
 
     #[test]

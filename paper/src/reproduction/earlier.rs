@@ -133,7 +133,10 @@ fn read_layouts(place: &Path, row: &mut RowResult) -> Result<()> {
         let points = points.into_iter().map(|p| point(p, row.agents, row.horizon)).collect();
         row.put(PlayedLayout { layout, start_seed, points });
     }
-    row.check().map_err(|message| Error::format(place, None, message))
+    // Earlier versions kept these means, and no others.
+    let [coverage, collisions] = TradeOff::METRICS;
+    row.check(&[coverage, collisions, TEAM_RETURN])
+        .map_err(|message| Error::format(place, None, message))
 }
 
 fn point(earlier: EarlierPoint, n_agents: usize, horizon: usize) -> PlayedPoint {

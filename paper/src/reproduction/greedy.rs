@@ -2,7 +2,10 @@
 //!
 //! It is played from a copy of the weights: training goes on as if nobody had looked.
 
-use super::curve::rounded;
+use super::{
+    curve::rounded,
+    row_check::{column, in_order},
+};
 use crate::tables::TradeOff;
 use cgcmarl::{
     checkpoint::{Checkpoint, atomic},
@@ -60,12 +63,12 @@ impl GreedyCurve {
         self.step.is_empty()
     }
 
-    /// Whether every step has its numbers.
-    pub(super) fn is_whole(&self) -> bool {
-        let columns = [&self.coverage, &self.collisions_per_step];
-        let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
-        columns.iter().all(|column| column.len() == self.len() && column.iter().all(is_number))
-            && self.step.is_sorted()
+    /// Says which number cannot be, or is missing.
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        let Self { step, coverage, collisions_per_step, .. } = self;
+        column("coverage", coverage, step, [0.0, 1.0])?;
+        column("collisions_per_step", collisions_per_step, step, [0.0, f64::MAX])?;
+        in_order(step)
     }
 
     /// The first look at which a coverage was reached.
@@ -120,8 +123,9 @@ impl Looks {
         let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
         let looks: Self = serde_json::from_str(&text)
             .map_err(|error| Error::format(&file, Some(error.line()), error.to_string()))?;
-        if !looks.curve.is_whole() || looks.cpu_seconds.len() != looks.curve.len() {
-            let message = "its columns differ in length or are not finite";
+        looks.curve.check().map_err(|message| Error::format(&file, None, message))?;
+        if looks.cpu_seconds.len() != looks.curve.len() {
+            let message = "its columns differ in length";
             return Err(Error::format(&file, None, message));
         }
         Ok(looks)

@@ -19,6 +19,7 @@ mod possible;
 mod reliability;
 mod results;
 mod row;
+mod row_check;
 mod row_file;
 mod rows;
 mod settings;

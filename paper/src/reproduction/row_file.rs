@@ -33,10 +33,6 @@ pub(super) const FLOOR: &str = "collision_floor";
 /// The metrics whose means are kept beside the counts.
 const KEPT: [&str; 5] =
     [TradeOff::METRICS[0], TradeOff::METRICS[1], FLOOR, "collision_free", TEAM_RETURN];
-/// Most agents of a team whose file is read.
-const MAX_AGENTS: usize = 1000;
-/// Most steps of an episode whose file is read.
-const MAX_HORIZON: usize = 1_000_000;
 
 /// What one training came to, or what the references achieve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -268,7 +264,7 @@ impl RowResult {
         let text = fs::read_to_string(file).map_err(Error::file(file))?;
         let row: Self = serde_json::from_str(&text)
             .map_err(|error| Error::format(file, Some(error.line()), error.to_string()))?;
-        row.check().map_err(|message| Error::format(file, None, message))?;
+        row.check(&KEPT).map_err(|message| Error::format(file, None, message))?;
         let name = row.file_name();
         if file.file_name().is_none_or(|found| found != name.as_str()) {
             return Err(Error::format(file, None, format!("holds what belongs into {name}")));
@@ -284,56 +280,6 @@ impl RowResult {
         let rows = folder.join(ROWS_FOLDER).join(self.arm.name());
         fs::create_dir_all(&rows).map_err(Error::file(&rows))?;
         atomic::write(&file, (text + "\n").as_bytes())
-    }
-
-    /// Says which number cannot be.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
-        let Self { agents, horizon, .. } = self;
-        if !(2..=MAX_AGENTS).contains(agents) {
-            return Err(format!("`agents` is {agents}, not 2 to {MAX_AGENTS}"));
-        }
-        if !(1..=MAX_HORIZON).contains(horizon) {
-            return Err(format!("`horizon` is {horizon}, not 1 to {MAX_HORIZON}"));
-        }
-        if !self.curve.is_whole() {
-            return Err("the columns of `curve` differ in length or are not finite".into());
-        }
-        if !self.greedy.is_whole() {
-            return Err("the columns of `greedy` differ in length or cannot be".into());
-        }
-        let times = &self.timing.cpu_seconds;
-        if !(times.is_empty() || times.len() == self.greedy.len())
-            || !times.iter().all(|seconds| seconds.is_finite())
-        {
-            return Err("`cpu_seconds` does not go with `greedy`".into());
-        }
-        for played in self.layouts.iter().chain(&self.selection) {
-            for point in &played.points {
-                self.check_point(point).map_err(|reason| {
-                    format!("{}, {}: {reason}", played.layout, point.parameter)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn check_point(&self, point: &PlayedPoint) -> std::result::Result<(), String> {
-        let n = point.n_episodes();
-        if n == 0 || point.collided.0.len() != n {
-            return Err("`covered` and `collided` tell of different numbers".into());
-        }
-        let most_collided = self.agents * (self.agents - 1) / 2 * self.horizon;
-        for (name, counts, most) in
-            [("covered", &point.covered, self.agents), ("collided", &point.collided, most_collided)]
-        {
-            if let Some(count) = counts.0.iter().find(|count| **count as usize > most) {
-                return Err(format!("`{name}` has {count}, more than the {most} there can be"));
-            }
-        }
-        let strange = point.metrics.iter().find(|(_, value)| !value.is_finite());
-        strange.map_or(Ok(()), |(name, value)| {
-            Err(format!("`{name}` is {value:?}, which is no number"))
-        })
     }
 }
 

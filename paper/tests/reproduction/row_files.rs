@@ -2,7 +2,7 @@
 
 use super::{Silent, plan, redigest, rewrite, run, small};
 use cgcmarl_paper::reproduction::{
-    Arm, Places, Plan, RowResult, Team, gather, is_done, open, run_job,
+    Arm, Places, Plan, RowResult, Rows, Team, gather, is_done, open, run_job,
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path};
@@ -98,20 +98,10 @@ fn a_row_of_another_configuration_is_named_and_not_counted() {
     assert!(error.contains("`cg_cmarl.exploration.steps` is 133, not 166"), "{error}");
 }
 
-#[test]
-fn a_damaged_or_misnamed_row_file_is_named_and_not_counted() {
-    type Change = fn(&mut Value);
-    let changes: [(Change, &str); 9] = [
-        (|row| row["layouts"][0]["points"][0]["covered"] = json!("3334"), "more than the 3"),
-        (|row| row["layouts"][0]["points"][0]["collided"] = json!(""), "different numbers"),
-        (|row| row["layouts"][0]["points"][0]["covered"] = json!("0(9"), "has no `)`"),
-        (|row| row["curve"]["coverage"] = json!([]), "`curve`"),
-        (|row| row["greedy"]["coverage"] = json!([]), "`greedy`"),
-        (|row| row["timing"]["cpu_seconds"] = json!([1.0, 2.0]), "`cpu_seconds`"),
-        (|row| row["arm"] = json!("shared"), "belongs to the arm `shared`"),
-        (|row| row["agents"] = json!(4_000_000_000u32), "not 2 to 1000"),
-        (|row| row["seed"] = json!(2), "holds what belongs into iql_0.3_seed_2_n3.json"),
-    ];
+type Change = fn(&mut Value);
+
+/// Every change alone makes the row of a baseline one that does not count, for the reason beside it.
+fn none_counts(changes: &[(Change, &str)]) {
     let (_, folder) = small();
     let file = folder.path().join("rows/raw/iql_0.3_seed_1_n3.json");
     let good = fs::read(&file).unwrap();
@@ -119,9 +109,112 @@ fn a_damaged_or_misnamed_row_file_is_named_and_not_counted() {
         rewrite(&file, change);
         let left_out = gather(folder.path(), Arm::Raw).left_out;
         assert!(left_out.len() == 1 && left_out[0].reason.contains(reason), "{left_out:?}");
+        assert_eq!(left_out[0].file, file);
         fs::write(&file, &good).unwrap();
     }
     assert_eq!(gather(folder.path(), Arm::Raw).left_out, []);
+}
+
+#[test]
+fn a_damaged_or_misnamed_row_file_is_named_and_not_counted() {
+    none_counts(&[
+        (|row| row["layouts"][0]["points"][0]["covered"] = json!("3334"), "more than the 3"),
+        (|row| row["layouts"][0]["points"][0]["collided"] = json!(""), "different numbers"),
+        (|row| row["layouts"][0]["points"][0]["covered"] = json!("0(9"), "has no `)`"),
+        (|row| row["curve"]["coverage"] = json!([]), "`curve`: `coverage` has 0 entries"),
+        (|row| row["greedy"]["coverage"] = json!([]), "`greedy`: `coverage` has 0 entries"),
+        (|row| row["timing"]["cpu_seconds"] = json!([1.0, 2.0]), "`cpu_seconds` has 2 entries"),
+        (|row| row["arm"] = json!("shared"), "belongs to the arm `shared`"),
+        (|row| row["agents"] = json!(4_000_000_000u32), "not 2 to 1000"),
+        (|row| row["seed"] = json!(2), "holds what belongs into iql_0.3_seed_2_n3.json"),
+    ]);
+}
+
+/// A number of the first point.
+fn metric<'a>(row: &'a mut Value, name: &str) -> &'a mut Value {
+    &mut row["layouts"][0]["points"][0]["metrics"][name]
+}
+
+#[test]
+fn a_row_with_numbers_that_cannot_be_is_not_counted() {
+    none_counts(&[
+        (|row| *metric(row, "coverage") = json!(1.5), "`coverage` is 1.5, not 0 to 1"),
+        (|row| *metric(row, "coverage") = json!(-0.1), "`coverage` is -0.1, not 0 to 1"),
+        (|row| *metric(row, "collisions_per_step") = json!(-1.0), "is -1.0, not 0 to 3"),
+        (|row| *metric(row, "collision_floor") = json!(-0.5), "`collision_floor` is -0.5"),
+        (|row| *metric(row, "team_return") = json!(null), "invalid type: null"),
+        (
+            |row| {
+                let metrics = &mut row["layouts"][0]["points"][0]["metrics"];
+                metrics.as_object_mut().unwrap().remove("collision_floor").unwrap();
+            },
+            "random, lr=0.3: `metrics` has no `collision_floor`",
+        ),
+        (|row| row["layouts"][0]["points"][0]["multipliers"] = json!({"collision": -1.0}), "-1"),
+        (|row| row["horizon"] = json!(50), "`horizon` is 50, that of its `settings` 25"),
+        (|row| row["trained"] = json!(300), "`trained` is 300, less than the 400 of `steps`"),
+        (|row| row["greedy"]["coverage"] = json!([1.25]), "`greedy`: `coverage` is 1.25"),
+        (|row| row["curve"]["coverage"][0] = json!(-2.0), "`curve`: `coverage` is -2"),
+        (|row| row["timing"]["cpu_seconds"] = json!([-1.0]), "`cpu_seconds` is -1.0, not 0 or"),
+    ]);
+}
+
+#[test]
+fn means_are_those_of_the_episodes_beside_them() {
+    none_counts(&[
+        (
+            |row| {
+                let point = &mut row["layouts"][0]["points"][0];
+                point["covered"] = json!("0123");
+                point["metrics"]["coverage"] = json!(0.500_002);
+            },
+            "`coverage` is 0.500002, but `covered` makes 0.500000",
+        ),
+        (
+            |row| {
+                let point = &mut row["selection"]["points"][0];
+                point["collided"] = json!("0055");
+                point["metrics"]["collisions_per_step"] = json!(0.2);
+            },
+            "`collisions_per_step` is 0.2, but `collided` makes 0.100000",
+        ),
+    ]);
+}
+
+#[test]
+fn a_row_without_its_layouts_and_points_is_not_counted() {
+    none_counts(&[
+        (|row| row["layouts"] = json!([]), "`layouts` is empty"),
+        (|row| row["layouts"][1]["points"] = json!([]), "line: `points` is empty"),
+        (|row| row["layouts"][1] = row["layouts"][0].clone(), "`layouts` has \"random\" twice"),
+        (|row| row["layouts"][1]["layout"] = json!("moon\u{7}"), "`layout` is \"moon\\u{7}\""),
+        (
+            |row| {
+                let twin = row["layouts"][0]["points"][0].clone();
+                row["layouts"][0]["points"].as_array_mut().unwrap().push(twin);
+            },
+            "random: `points` has \"lr=0.3\" twice",
+        ),
+        (
+            |row| {
+                let mut other = row["layouts"][0]["points"][0].clone();
+                (other["parameter"], other["covered"]) = (json!("lr=0.4"), json!("3"));
+                row["layouts"][0]["points"].as_array_mut().unwrap().push(other);
+            },
+            "random, lr=0.4: `covered` tells of 1 episodes, that of lr=0.3 of 4",
+        ),
+        (|row| row["layouts"][0]["points"][0]["parameter"] = json!("a|b"), "is \"a|b\", which no"),
+        (|row| row["selection"]["points"][0]["label"] = json!("a\nb"), "`label` is \"a\\nb\""),
+    ]);
+}
+
+/// What is committed was made by this program, and all of it counts.
+#[test]
+fn every_committed_row_counts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/comparison");
+    let rows = Rows::read(&folder);
+    assert_eq!(rows.left_out, []);
+    assert!(rows.trained.len() > 300, "{}", rows.trained.len());
 }
 
 #[test]

@@ -76,6 +76,8 @@ def main() -> None:
     if chosen.what == "grid":
         listed = program("jobs", *words, "--out", str(out), capture=True)
     elif chosen.what == "reproduce":
+        if not any(word.split("=")[0] in ("--budget", "--steps") for word in words):
+            words += ["--budget", "standard"]
         listed = program("jobs", "reproduce", *words, "--out", str(out), capture=True)
     else:
         n = chosen.parts or 2 * (os.cpu_count() or 1)

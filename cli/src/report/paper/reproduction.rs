@@ -14,7 +14,13 @@ use cgcmarl_paper::reproduction::{
 use std::{fmt::Write as _, path::Path};
 
 /// Writes tables, figures and records of an arm below the folder of a reproduction; tells the file names.
-pub(crate) fn save(out: &Path, rows: &Rows, results: &Results) -> anyhow::Result<Vec<String>> {
+/// Where the rows are those of another folder, the page of all tables names it.
+pub(crate) fn save(
+    out: &Path,
+    rows: &Rows,
+    results: &Results,
+    other: Option<&Path>,
+) -> anyhow::Result<Vec<String>> {
     let folder = out.join(results.arm.name());
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let mut written = vec![];
@@ -24,7 +30,7 @@ pub(crate) fn save(out: &Path, rows: &Rows, results: &Results) -> anyhow::Result
         Ok(())
     };
     let tables = tables(results);
-    put("report.md".into(), report(rows, results.arm, &tables).as_bytes())?;
+    put("report.md".into(), report(rows, results.arm, &tables, other).as_bytes())?;
     for table in &tables {
         put(format!("{}.md", table.name), table.to_markdown().as_bytes())?;
         put(format!("{}.csv", table.name), table.to_csv().as_bytes())?;
@@ -89,9 +95,12 @@ pub(crate) fn tables(results: &Results) -> Vec<ExportTable> {
 }
 
 /// One page with all tables and the commands behind them.
-fn report(rows: &Rows, arm: Arm, tables: &[ExportTable]) -> String {
+fn report(rows: &Rows, arm: Arm, tables: &[ExportTable], other: Option<&Path>) -> String {
     let mut text = format!("# The comparison, measured: {}\n", arm.name());
     text += "\nCollisions: overlapping pairs per step, lower is better. ±: one sample deviation over the seeds. ★: no point of the same method is better in both.\n";
+    if let Some(other) = other {
+        let _ = writeln!(text, "\nThe rows are those of {}.", other.display());
+    }
     for table in tables {
         let _ = write!(text, "\n## {}\n\n{}", table.name, table.to_markdown());
     }

@@ -23,10 +23,8 @@ pub(super) fn recipe(
         let is_small = agents <= SMALL_TEAM && teams.is_empty();
         let is_tuned = preset == "default"
             && match algorithm {
-                "mappo" => is_small,
-                "mappo_lag" | "iql" | "vdn" | "qmix" | "dcg" => {
-                    agents <= TUNED_TEAM && teams.is_empty()
-                }
+                "mappo" | "qmix" => is_small,
+                "mappo_lag" | "iql" | "vdn" | "dcg" => agents <= TUNED_TEAM && teams.is_empty(),
                 _ => false,
             };
         overlay_shared(&mut recipe, (algorithm, agents), is_small, is_tuned);

@@ -143,14 +143,14 @@ pub(crate) fn apply_lists(
 
 /// A number that can be a multiplier.
 fn number(option: &str, text: &str) -> anyhow::Result<f32> {
-    match text.trim().parse::<f64>() {
-        Ok(number) if (0.0..=MAX_MULTIPLIER).contains(&number) => Ok(number as f32),
-        _ => bail!(Error::setting(option, text, out_of_range())),
-    }
+    playable(text.trim().parse().unwrap_or(f64::NAN), option, text)
 }
 
-fn out_of_range() -> String {
-    format!("a multiplier is a number from 0 to {MAX_MULTIPLIER}")
+/// The number as it is played; refuses what cannot be a multiplier, by its key and as it was `written`.
+fn playable(number: f64, key: &str, written: impl ToString) -> anyhow::Result<f32> {
+    let reason = format!("a multiplier is a number from 0 to {MAX_MULTIPLIER}");
+    ensure!((0.0..=MAX_MULTIPLIER).contains(&number), Error::setting(key, written, reason));
+    Ok(number as f32)
 }
 
 /// The index of a constraint.
@@ -176,7 +176,7 @@ fn chosen(
     let file: Value = serde_json::from_str(&run.read(CHOICE)?).unwrap_or_default();
     // Earlier versions knew one multiplier for all constraints.
     if let Some(multiplier) = file["multiplier"].as_f64() {
-        let multiplier = playable("multiplier", multiplier).context(shown)?;
+        let multiplier = playable(multiplier, "multiplier", multiplier).context(shown)?;
         let told = format!("at λ={multiplier}, chosen for this run by an earlier version");
         return Ok(Some((vec![multiplier; names.len()], told)));
     }
@@ -194,7 +194,7 @@ fn chosen(
             .multipliers
             .get(name)
             .with_context(|| format!("{shown}: holds no multiplier for `{name}`; choose again"))?;
-        playable(name, *chosen).with_context(|| shown.clone())
+        playable(*chosen, name, chosen).with_context(|| shown.clone())
     };
     let multipliers = names.iter().map(multiplier).collect::<anyhow::Result<Vec<f32>>>()?;
     let label = &choice.evidence.score.label;
@@ -204,13 +204,6 @@ fn chosen(
         format!("at {label}, chosen for this run under other conditions: nothing is promised here")
     };
     Ok(Some((multipliers, told)))
-}
-
-/// A number of a file that can be a multiplier.
-fn playable(key: &str, number: f64) -> anyhow::Result<f32> {
-    let range = 0.0..=MAX_MULTIPLIER;
-    ensure!(range.contains(&number), Error::setting(key, number, out_of_range()));
-    Ok(number as f32)
 }
 
 /// What limits promise, in words.

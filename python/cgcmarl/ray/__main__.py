@@ -76,6 +76,7 @@ def main() -> None:
     if chosen.what == "grid":
         listed = program("jobs", *words, "--out", str(out), capture=True)
     elif chosen.what == "reproduce":
+        # The tables at the end are written by the same words, which say what to train.
         if not any(word.split("=")[0] in ("--budget", "--steps") for word in words):
             words += ["--budget", "standard"]
         listed = program("jobs", "reproduce", *words, "--out", str(out), capture=True)

@@ -6,6 +6,9 @@ use crate::nn::{
     Columns, Layout, Linear, Mlp, Selection, selected_backward, selected_values, vectorised,
 };
 
+/// Numbers that are worked on together, in registers: more than a table has actions, as a rule.
+const WIDE: usize = 32;
+
 /// The network with the rows of its last batch, one for each ordered pair.
 pub(super) struct PairNetwork {
     /// F h and S h of every agent, side by side.
@@ -19,9 +22,11 @@ pub(super) struct PairNetwork {
     d_hidden: Vec<f32>,
     inputs: Columns,
     outputs: Columns,
-    /// All outputs, or those of the actions taken.
+    /// All outputs, with [`WIDE`] numbers behind the last.
     terms: Vec<f32>,
-    d_terms: Vec<f32>,
+    /// Those of the actions taken.
+    taken: Vec<f32>,
+    d_taken: Vec<f32>,
     /// The gradient of all outputs that [`Self::sparseness`] asks for, until it is taken down.
     d_all: Vec<f32>,
     /// One table of payoffs, and how it varies.
@@ -40,7 +45,7 @@ impl PairNetwork {
         let members = Mlp::new(layout, "payoff", &[n_features, 2 * n_hidden], false);
         let n_terms = if rank == 0 { n_actions * n_actions } else { 2 * rank * n_actions };
         let last = Linear::new(layout, "payoff.1", n_hidden, n_terms);
-        let [hidden, d_hidden, terms, d_terms, d_all, table] = [const { Vec::new() }; 6];
+        let [hidden, d_hidden, terms, taken, d_taken, d_all, table] = [const { Vec::new() }; 7];
         Self {
             members: RowNetwork::new(members),
             last,
@@ -52,7 +57,8 @@ impl PairNetwork {
             inputs: Columns::default(),
             outputs: Columns::default(),
             terms,
-            d_terms,
+            taken,
+            d_taken,
             d_all,
             table,
             variance: TableVariance::default(),
@@ -89,33 +95,48 @@ impl PairNetwork {
         let Self { last, inputs, outputs, hidden, terms, rows, .. } = self;
         inputs.read_rows(hidden, last.n_inputs, rows.len());
         last.forward(parameters, inputs, last.n_outputs, false, outputs);
-        outputs.write_rows(terms);
+        let len = outputs.write_rows(terms).len();
+        if terms.len() < len + WIDE {
+            terms.resize(len + WIDE, 0.0);
+        }
     }
 
     /// Writes the payoffs of a pair for all joint actions, both orders together, times `share`.
     pub(super) fn write_table(&self, pair: usize, share: f32, table: &mut [f32]) {
-        let (n, rank, width) = (self.n_actions, self.rank, self.last.n_outputs);
-        let (forth, back) = self.terms[2 * pair * width..][..2 * width].split_at(width);
+        let (n, width) = (self.n_actions, self.last.n_outputs);
+        let (forth, back) = self.terms[2 * pair * width..][..2 * width + WIDE].split_at(width);
         vectorised(
             #[inline(always)]
-            || {
-                for (a, row) in table.chunks_exact_mut(n).enumerate() {
-                    row.fill(0.0);
-                    if rank == 0 {
-                        for (b, cell) in row.iter_mut().enumerate() {
-                            *cell = share * (forth[a * n + b] + back[b * n + a]);
-                        }
-                    }
-                    for k in 0..rank {
-                        let (left, right) = (forth[k * n + a], back[(rank + k) * n + a]);
-                        let others = forth[(rank + k) * n..][..n].iter().zip(&back[k * n..][..n]);
-                        for (cell, (f, b)) in row.iter_mut().zip(others) {
-                            *cell += share * (left * f + right * b);
-                        }
-                    }
-                }
+            || match self.rank {
+                0 => write_sums(table, n, share, (forth, back)),
+                _ => self.write_factors(table, share, &self.terms[2 * pair * width..]),
             },
         );
+    }
+
+    /// [`Self::write_table`] for payoffs of some rank: up to [`WIDE`] numbers of a row at a time. What is written
+    /// behind the end of a short row belongs to the next, which comes later.
+    #[inline(always)]
+    fn write_factors(&self, table: &mut [f32], share: f32, terms: &[f32]) {
+        let (n, rank, width) = (self.n_actions, self.rank, self.last.n_outputs);
+        for first in (0..n).step_by(WIDE) {
+            for a in 0..n {
+                let mut cells = [0.0; WIDE];
+                for k in 0..rank {
+                    let (left, right) = (terms[k * n + a], terms[width + (rank + k) * n + a]);
+                    let forth = &terms[(rank + k) * n + first..][..WIDE];
+                    let back = &terms[width + k * n + first..][..WIDE];
+                    for ((cell, f), b) in cells.iter_mut().zip(forth).zip(back) {
+                        *cell += share * (left * f + right * b);
+                    }
+                }
+                let (to, len) = (&mut table[a * n + first..], WIDE.min(n - first));
+                match to.first_chunk_mut::<WIDE>() {
+                    Some(to) if len == n.min(WIDE) => *to = cells,
+                    _ => to[..len].copy_from_slice(&cells[..len]),
+                }
+            }
+        }
     }
 
     /// Fills what [`Self::payoff`] needs: the outputs that the actions of all agents select.
@@ -129,17 +150,17 @@ impl PairNetwork {
             self.selected.extend((0..rank).map(|k| k * n + a));
             self.selected.extend((rank..2 * rank).map(|k| k * n + b));
         }
-        let mut terms = std::mem::take(&mut self.terms);
-        terms.resize(self.selected.len(), 0.0);
+        let mut taken = std::mem::take(&mut self.taken);
+        taken.resize(self.selected.len(), 0.0);
         let last = self.last.parts(parameters);
-        selected_values(last, &self.hidden, self.selection(), &mut terms);
-        self.terms = terms;
+        selected_values(last, &self.hidden, self.selection(), &mut taken);
+        self.taken = taken;
     }
 
     /// The payoff of the actions taken by a pair, both orders together.
     pub(super) fn payoff(&self, pair: usize) -> f32 {
         let width = self.n_selected();
-        let orders = self.terms[2 * pair * width..][..2 * width].chunks_exact(width);
+        let orders = self.taken[2 * pair * width..][..2 * width].chunks_exact(width);
         let payoffs = orders.map(|terms| match self.rank {
             0 => terms[0],
             rank => (0..rank).map(|k| terms[k] * terms[rank + k]).sum(),
@@ -156,14 +177,14 @@ impl PairNetwork {
         d_payoffs: &[f32],
     ) -> &[f32] {
         let (width, rank) = (self.n_selected(), self.rank);
-        self.d_terms.clear();
+        self.d_taken.clear();
         for (pair, &d) in d_payoffs.iter().enumerate() {
-            for terms in self.terms[2 * pair * width..][..2 * width].chunks_exact(width) {
+            for terms in self.taken[2 * pair * width..][..2 * width].chunks_exact(width) {
                 if rank == 0 {
-                    self.d_terms.push(d);
+                    self.d_taken.push(d);
                 }
                 let (left, right) = terms.split_at(rank);
-                self.d_terms.extend(right.iter().chain(left).take(2 * rank).map(|t| d * t));
+                self.d_taken.extend(right.iter().chain(left).take(2 * rank).map(|t| d * t));
             }
         }
         let mut d_hidden = std::mem::take(&mut self.d_hidden);
@@ -171,7 +192,7 @@ impl PairNetwork {
         let weight = self.last.parts(parameters).0;
         let d_last = self.last.parts_mut(gradient);
         let hidden = (&self.hidden[..], &mut d_hidden[..]);
-        selected_backward(weight, d_last, hidden, self.selection(), &self.d_terms);
+        selected_backward(weight, d_last, hidden, self.selection(), &self.d_taken);
         self.d_hidden = d_hidden;
         if !self.d_all.is_empty() {
             self.backward_all(parameters, gradient);
@@ -273,8 +294,49 @@ impl PairNetwork {
     }
 }
 
+/// Writes `share` × the payoffs that both orders of a pair list one by one.
+#[inline(always)]
+fn write_sums(table: &mut [f32], n: usize, share: f32, (forth, back): (&[f32], &[f32])) {
+    for (a, row) in table.chunks_exact_mut(n).enumerate() {
+        for (b, cell) in row.iter_mut().enumerate() {
+            *cell = share * (forth[a * n + b] + back[b * n + a]);
+        }
+    }
+}
+
 /// Adds `factor` × numbers to sums.
 #[inline(always)]
 fn add(sums: &mut [f32], factor: f32, numbers: &[f32]) {
     sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += factor * number);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    /// Short rows, one that fills the registers, and rows of several pieces; entry by entry what the actions
+    /// taken are worth.
+    #[test]
+    fn a_table_holds_what_each_joint_action_is_worth() {
+        let mut rng = Streams::new(3).rng(Purpose::Problem, 0);
+        for (n, rank) in [(3, 0), (40, 0), (3, 2), (25, 4), (32, 1), (33, 2), (70, 3)] {
+            let mut layout = Layout::default();
+            let mut network = PairNetwork::new(&mut layout, (4, 5), (n, rank));
+            let parameters = layout.initialise(&mut rng);
+            let features: Vec<f32> = (0..12).map(|_| rng.normal() as f32).collect();
+            network.forward(&parameters, &features, &[[0, 2], [1, 2]]);
+            network.evaluate_all(&parameters);
+            let mut tables = [(); 2].map(|()| vec![f32::NAN; n * n]);
+            tables.iter_mut().enumerate().for_each(|(pair, t)| network.write_table(pair, 0.5, t));
+            for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+                network.evaluate_taken(&parameters, &[a, a, b]);
+                for (pair, table) in tables.iter().enumerate() {
+                    let expected = 0.5 * network.payoff(pair);
+                    let found = table[a * n + b];
+                    assert!((found - expected).abs() < 1e-5, "{n} {rank} {a} {b}: {found}");
+                }
+            }
+        }
+    }
 }

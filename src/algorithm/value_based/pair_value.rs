@@ -139,14 +139,11 @@ impl PairValue {
         }
     }
 
-    /// Fills the utilities and what the payoffs of all pairs are made of.
-    fn forward(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
-        let Self { encoder, utility, payoff, pairs, starts, frames, .. } = self;
+    /// Takes what the agents of some states see, and the pairs among them.
+    fn look(&mut self, view: &dyn View, states: &[f32]) {
+        let Self { encoder, pairs, starts, frames, .. } = self;
         let graph = &mut self.problem.graph;
         write_agent_rows(view, states, self.options.network.identity, &mut encoder.input, frames);
-        encoder.forward(parameters);
-        utility.input.clone_from(&encoder.output);
-        utility.forward(parameters);
         pairs.clear();
         starts.clear();
         starts.push(0);
@@ -156,6 +153,14 @@ impl PairValue {
             pairs.extend(graph.regions().map(|pair| [first + pair[0], first + pair[1]]));
             starts.push(pairs.len());
         }
+    }
+
+    /// Fills the utilities and what the payoffs of all pairs are made of, after [`Self::look`].
+    fn forward(&mut self, parameters: &[f32]) {
+        let Self { encoder, utility, payoff, pairs, .. } = self;
+        encoder.forward(parameters);
+        utility.input.clone_from(&encoder.output);
+        utility.forward(parameters);
         payoff.forward(parameters, &encoder.output, pairs);
     }
 
@@ -253,7 +258,8 @@ impl JointValue for PairValue {
     }
 
     fn act(&mut self, parameters: &[f32], batch: Batch<'_>, actions: &mut [JointAction]) {
-        self.forward(parameters, batch.view, batch.states);
+        self.look(batch.view, batch.states);
+        self.forward(parameters);
         self.payoff.evaluate_all(parameters);
         self.choose(batch.view, batch.states);
         self.masks.read(batch.view, batch.states);
@@ -274,13 +280,14 @@ impl JointValue for PairValue {
         batch: &JointBatch,
         gradient: &mut [f32],
     ) -> f32 {
+        self.look(view, &batch.next_states);
         if self.options.sparseness.is_some() {
             // The target network moves slowly, and so do the graphs that it chooses.
-            self.forward(networks.target, view, &batch.next_states);
+            self.forward(networks.target);
             self.payoff.evaluate_all(networks.target);
             self.choose(view, &batch.next_states);
         }
-        self.forward(networks.online, view, &batch.next_states);
+        self.forward(networks.online);
         self.payoff.evaluate_all(networks.online);
         self.masks.read(view, &batch.next_states);
         self.masks.name(&self.frames);
@@ -290,12 +297,13 @@ impl JointValue for PairValue {
             self.coordinate(view, &batch.next_states, state);
             next_actions.extend_from_slice(&self.joint);
         }
-        self.forward(networks.target, view, &batch.next_states);
+        self.forward(networks.target);
         self.payoff.evaluate_taken(networks.target, &next_actions);
         let mut next_values = std::mem::take(&mut self.next_values);
         next_values.clear();
         next_values.extend((0..batch.len()).map(|state| self.value(state, &next_actions)));
-        self.forward(networks.online, view, &batch.states);
+        self.look(view, &batch.states);
+        self.forward(networks.online);
         let mut taken = std::mem::take(&mut self.taken);
         self.frames.name(&batch.actions, &mut taken);
         let varied = self.options.sparseness.map_or(0.0, |weight| {

@@ -47,7 +47,8 @@ pub struct Coordination {
 impl Coordination {
     /// How much a better joint action could gain at most.
     pub fn gap(&self) -> f64 {
-        self.upper_bound - self.value
+        // Where nothing is possible both are minus infinity.
+        if self.upper_bound == self.value { 0.0 } else { self.upper_bound - self.value }
     }
 
     /// The bound leaves no room for a better joint action.
@@ -77,5 +78,23 @@ pub trait Coordinator: Send + Sync {
         action: &mut JointAction,
     ) -> Coordination {
         self.coordinate(graph, tables, action)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_possible_nothing_is_to_be_gained() {
+        let answer = |value, upper_bound| Coordination {
+            value,
+            upper_bound,
+            residual: 0.0,
+            iterations: 1,
+            converged: true,
+        };
+        assert_eq!(answer(f64::NEG_INFINITY, f64::NEG_INFINITY).gap(), 0.0);
+        assert_eq!(answer(1.5, 2.0).gap(), 0.5);
     }
 }

@@ -15,6 +15,9 @@ const EPISODES: u64 = 4;
 /// Most steps of each.
 const STEPS: usize = 60;
 
+/// Groups of an algorithm's options that nothing but its training reads.
+const OF_TRAINING: [&str; 3] = ["learning", "exploration", "random_actions"];
+
 /// Refuses a setting of `played` that does not fit the model.
 pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
     let own = &model.config;
@@ -29,6 +32,7 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
         }
         config
     };
+    refuse_training(own, played)?;
     refuse_other_constraints(model, played)?;
     let all = algorithm.iter().map(|key| (key, false));
     let all: Vec<_> = all.chain(environment.iter().map(|key| (key, true))).collect();
@@ -51,6 +55,25 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
             let reason = "it changes what the trained network sees";
             return Err(refused(own, played, (key, is_environment), reason));
         }
+    }
+    Ok(())
+}
+
+/// What only a training reads would be taken and change nothing.
+fn refuse_training(own: &Config, played: &Config) -> Result<()> {
+    let [own, played] = [own, played].map(Config::to_tree);
+    for key in differences(&own, &played) {
+        // A run of an earlier version lacks the options that came later.
+        let (Some(_), Some(value)) = (lookup(&own, &key), lookup(&played, &key)) else { continue };
+        let over = "belongs to the training, which is over";
+        let reason = match key.split('.').collect::<Vec<_>>()[..] {
+            ["seed"] => "is that of the training, which is over; start states have `start_seed`",
+            ["training", "memory_limit"] => continue,
+            ["preset" | "start_from"] | ["training", ..] => over,
+            [_, group, ..] if OF_TRAINING.contains(&group) => over,
+            _ => continue,
+        };
+        return Err(Error::setting(&key, value, reason));
     }
     Ok(())
 }
@@ -237,6 +260,10 @@ mod tests {
             ("multiplier_input", "false", "another shape"),
             ("kind", "paper", "another shape"),
             ("constraints", r#"["energy"]"#, "trained for collision"),
+            ("gamma", "0.1", "belongs to the training"),
+            ("exploration.start", "0.9", "belongs to the training"),
+            ("total_steps", "10", "belongs to the training"),
+            ("seed", "5", "start_seed"),
             ("acting.kept_pairs", "0", "must be above 0"),
             ("acting.damping", "nan", "must be at least 0"),
             ("acting.msg_iterations", "0", "must be"),

@@ -175,7 +175,11 @@ impl ReproduceArgs {
             ensure!(self.out.is_some(), "`--rerun` needs `--out DIR`, {reason}");
             return Ok(());
         }
+        self.arm()?;
+        let only_trained = |table: &TableName| table.own_arm().is_none();
         let said = [
+            ("--table", self.table.iter().any(only_trained)),
+            ("--figure", !self.figure.is_empty()),
             ("--rows", !self.rows.is_empty()),
             ("--agents", !self.agents.is_empty()),
             ("--seeds", self.seeds.is_some()),

@@ -30,8 +30,8 @@ Examples:
   cgcmarl sweep RUN agents=4 --out other           under other conditions, beside the run's front
   cgcmarl sweep RUN --episode-range 0..250 --part a.json   a part of it, for `merge`
 
-A sweep under the run's own conditions replaces the run's front and its card; --out puts the front
-elsewhere.";
+A sweep under the run's own conditions replaces the run's front and its card, unless it has fewer
+points or episodes than that front; --out puts the front elsewhere.";
 
 /// What `sweep` takes.
 #[derive(Debug, Args)]
@@ -145,11 +145,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
             remark(&format!("{} done", score.label));
         })
     })??;
-    // A sweep under other conditions does not replace the run's own front.
-    let place = match &args.out {
-        None if args.conditions.is_unchanged() => Some(args.run.clone()),
-        given => given.clone(),
-    };
+    let place = place(args, &model, &front);
     if place.as_ref() == Some(&args.run) {
         save_front_of(&model, &front, args.beside_paper)?;
     } else if let Some(place) = &place {
@@ -157,6 +153,26 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     }
     print_front(&front, place.as_deref(), args.beside_paper, args.format)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where a front goes: a sweep under other conditions, or of less, does not replace the run's own.
+fn place(args: &SweepArgs, model: &Model, front: &Front) -> Option<PathBuf> {
+    if args.out.is_some() || !args.conditions.is_unchanged() {
+        return args.out.clone();
+    }
+    let extent = |front: &Front| {
+        (front.points.len(), front.points.first().map_or(0, |p| p.score.n_episodes))
+    };
+    let (points, episodes) = model.front().map_or((0, 0), |own| extent(&own));
+    let (new_points, new_episodes) = extent(front);
+    if new_points < points || new_episodes < episodes {
+        let shown = args.run.display();
+        remark(&format!(
+            "{shown} keeps its front of {points} points with {episodes} episodes each; --out DIR saves this one of {new_points} with {new_episodes}"
+        ));
+        return None;
+    }
+    Some(args.run.clone())
 }
 
 /// Puts a front into the model's own run, with a card that tells it; says so where another was there.

@@ -207,7 +207,7 @@ fn planted_links_are_not_followed() {
         let planted = place.path("run").join(format!(".unfinished-{name}"));
         std::os::unix::fs::symlink(place.path("precious"), planted).unwrap();
     }
-    place.succeed(&["sweep", "run", "--episodes", "2"]);
+    place.succeed(&["sweep", "run", "--episodes", "20"]);
     assert_eq!(place.read("precious"), b"precious");
     assert!(!place.path("run/front.json").is_symlink());
 }

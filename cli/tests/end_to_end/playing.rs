@@ -42,6 +42,28 @@ fn what_a_model_sees_and_its_shape_are_kept_by_name() {
 }
 
 #[test]
+fn what_only_a_training_reads_is_not_taken_for_a_condition() {
+    let place = Place::new();
+    for (setting, told) in [
+        ("gamma=0.1", "`cg_cmarl.learning.gamma`: 0.1 (belongs to the training, which is over)"),
+        ("total_steps=9", "`training.total_steps`: 9 (belongs to the training, which is over)"),
+        (
+            "seed=2",
+            "`seed`: 2 (is that of the training, which is over; start states have `start_seed`",
+        ),
+    ] {
+        for verb in ["evaluate", "sweep", "render"] {
+            let remarks = place.fail(&[verb, SPREAD, setting]);
+            assert!(remarks.contains(told), "{verb} {setting}: {remarks}");
+        }
+    }
+    let words = ["evaluate", SPREAD, "--episodes", "3", "--multiplier", "1"];
+    for fine in ["memory_limit=2", "seed=1", "start_seed=5"] {
+        place.succeed(&[&words[..], &[fine]].concat());
+    }
+}
+
+#[test]
 fn a_picture_without_end_is_refused_and_one_episode_has_no_interval() {
     let place = Place::new();
     let remarks = place.fail(&["render", SPREAD, "horizon=100000"]);
@@ -91,7 +113,15 @@ fn a_front_that_is_replaced_is_told() {
     let again = place.succeed(&["sweep", "run"]);
     assert!(!again.remarks.contains("replaced"), "{again:?}");
     let card = place.read("run/README.md");
-    let other = place.succeed(&["sweep", "run", "--episodes", "7"]);
+    let other = place.succeed(&["sweep", "run", "--episodes", "12"]);
     assert!(other.remarks.contains("the earlier front of run is replaced; --out DIR"), "{other:?}");
     assert!(card != place.read("run/README.md"), "the card tells the old front");
+    // What took longer to play is not lost to a quick look.
+    let front = place.read("run/front.json");
+    for less in [&["--episodes", "3"][..], &["--multipliers", "1", "--episodes", "20"]] {
+        let answer = place.succeed(&[&["sweep", "run"], less].concat());
+        assert!(answer.remarks.contains("run keeps its front of 2 points with 12"), "{answer:?}");
+        assert!(!answer.text.contains("front.png"), "{answer:?}");
+        assert!(place.read("run/front.json") == front, "{less:?} replaced the front");
+    }
 }

@@ -33,6 +33,8 @@ fn words_that_cannot_work_are_refused_before_any_work() {
         (&["--rows", "iql"], "`--rows` says what to train and play, and needs `--budget`"),
         (&["--seeds", "2"], "`--seeds` says what to train and play, and needs `--budget`"),
         (&["--episodes", "9"], "`--episodes` says what to train and play, and needs `--budget`"),
+        (&["--figure", "pareto"], "`--figure` says what to train and play, and needs `--budget`"),
+        (&["--table", "scaling"], "`--table` says what to train and play, and needs `--budget`"),
         (&["--arm", "ladder", "--figure", "pareto"], "figure `pareto` is not part of the arm `l"),
         (&["--table", "stock", "--figure", "scenarios"], "`scenarios` is not part of the arm `s"),
         (&["--arm", "stock", "--table", "scaling"], "table `scaling` is not part of the arm `s"),

@@ -188,7 +188,8 @@ impl Config {
         })
     }
 
-    fn to_tree(&self) -> Table {
+    /// Everything in one table.
+    pub(in crate::run) fn to_tree(&self) -> Table {
         let mut tree = Table::new();
         tree.insert("preset".into(), Value::String(self.preset.clone()));
         tree.insert("task".into(), Value::String(self.task.clone()));

@@ -28,6 +28,12 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     written.map_err(|source| Error::File { path: path.into(), source: explain(source) })
 }
 
+/// Refuses a folder in which nothing can be written; leaves nothing there.
+pub fn check_writable(folder: &Path) -> Result<()> {
+    let tried = create_unfinished(folder).and_then(|(path, _)| fs::remove_file(path));
+    tried.map_err(|source| Error::File { path: folder.into(), source: explain(source) })
+}
+
 /// Says what is wrong with a full disk or a quota; other failures speak for themselves.
 pub fn explain(source: io::Error) -> io::Error {
     let what = match source.kind() {

@@ -127,6 +127,32 @@ impl Front {
         }
     }
 
+    /// What cannot be of a front that a file tells.
+    pub fn flaw(&self) -> Option<String> {
+        let axes = &self.measures.axes;
+        if let Some(axis) = axes.iter().find(|axis| self.measures.metric(axis).is_none()) {
+            return Some(format!("`axes` names `{axis}`, which is no metric"));
+        }
+        if axes.is_empty() || self.points.is_empty() {
+            return Some("`axes` and `points` hold at least one entry each".into());
+        }
+        // Earlier versions reported fewer metrics beside the axes.
+        let lacks = |score: &Score| {
+            let is_known = |axis: &&String| {
+                let ends = score.metrics.get(axis).map(|e| [e.mean, e.low, e.high]);
+                ends.is_some_and(|ends| ends.iter().all(|end| end.is_finite()))
+            };
+            let missing = axes.iter().find(|axis| !is_known(axis))?;
+            Some(format!("`{missing}` of {} is no number", score.label))
+        };
+        self.scores().find_map(lacks)
+    }
+
+    /// Points, and episodes of each.
+    pub fn extent(&self) -> (usize, usize) {
+        (self.points.len(), self.points.iter().map(|p| p.score.n_episodes).min().unwrap_or(0))
+    }
+
     /// A policy played beside the points, by its label.
     pub fn reference(&self, label: &str) -> Option<&Score> {
         self.references.iter().find(|score| score.label == label)

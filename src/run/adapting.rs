@@ -19,6 +19,9 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Fewest episodes after which a multiplier may be said to have settled.
+const FEWEST: usize = 20;
+
 /// How multipliers adapt while a model plays.
 #[derive(Clone, Debug)]
 pub struct Adapting {
@@ -199,7 +202,9 @@ fn adapted(
             mean: mean_estimate(&values),
             late: mean_estimate(&values[half..]),
             multiplier: mean(&course[half..]),
-            settling: Settling::of(course, f64::from(adapting.ceiling)).unwrap_or(Settling::Rising),
+            settling: Settling::of(course, f64::from(adapting.ceiling))
+                .filter(|settling| *settling != Settling::Settled || course.len() >= FEWEST)
+                .unwrap_or(Settling::Rising),
             kept_from: kept_from(&values, limited.limit, TOLERANCE),
             course: windows.collect(),
         }

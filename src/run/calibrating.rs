@@ -88,10 +88,10 @@ impl Model {
         options: &EvaluationOptions,
         multipliers: &[f32],
     ) -> Result<Vec<Calibration>> {
-        let own: CgCmarlOptions = self.config.typed_options()?;
         let spec = scenario.spec()?;
         options.check(&spec)?;
         let mut policy = self.cg_cmarl(scenario)?.policy_with(multipliers.to_vec());
+        let own: CgCmarlOptions = self.config.typed_options()?;
         let width = WIDTH.min(environments_together(&spec)).min(options.episodes).max(1);
         let mut environments = vectorise(scenario, width)?;
         let n_constraints = spec.n_constraints();

@@ -59,6 +59,13 @@ pub(super) fn check(model: &Model, played: &Config) -> Result<()> {
     Ok(())
 }
 
+/// Whether an option of the algorithm that both know differs.
+pub(super) fn acts_otherwise(own: &Config, played: &Config) -> bool {
+    let (own, played) = (&own.options, &played.options);
+    let is_known = |key: &String| lookup(own, key).is_some() && lookup(played, key).is_some();
+    differences(own, played).iter().any(is_known)
+}
+
 /// What only a training reads would be taken and change nothing.
 fn refuse_training(own: &Config, played: &Config) -> Result<()> {
     let [own, played] = [own, played].map(Config::to_tree);

@@ -12,7 +12,10 @@ use crate::{
     error::{Error, Result},
     evaluation::Front,
     graph::{CoordinationGraph, JointAction},
-    run_dir::{RunDir, files::CONFIG},
+    run_dir::{
+        RunDir,
+        files::{CONFIG, FRONT_JSON},
+    },
 };
 use std::{path::Path, sync::Arc};
 
@@ -37,6 +40,7 @@ pub struct Model {
     /// Environment steps it was trained for.
     pub steps: u64,
     weights: Checkpoint<'static>,
+    altered: bool,
 }
 
 impl Model {
@@ -52,7 +56,7 @@ impl Model {
             config.environment = fixed.options().clone();
         }
         let weights = run.load_model()?;
-        Ok(Self { config, run, steps: weights.step, weights })
+        Ok(Self { config, run, steps: weights.step, weights, altered: false })
     }
 
     /// A number that tells it from other models.
@@ -67,7 +71,22 @@ impl Model {
 
     /// The front of the run's last sweep, those of earlier versions included.
     pub fn front(&self) -> Result<Front> {
-        legacy::read_front(&self.run)
+        let (front, spec) = (legacy::read_front(&self.run)?, self.scenario()?.spec()?);
+        let constraints = front.measures.constraints.iter().map(|constraint| &constraint.name);
+        if front.task == spec.task && constraints.eq(&spec.constraint_names()) {
+            return Ok(front);
+        }
+        let reason = format!(
+            "is a front of another task or other constraints than the run's ({}: {}); sweep it again",
+            spec.task,
+            spec.constraint_names().join(", ")
+        );
+        Err(Error::format(self.run.file(FRONT_JSON), None, reason))
+    }
+
+    /// Whether it acts otherwise than the run's own configuration says.
+    pub fn is_altered(&self) -> bool {
+        self.altered
     }
 
     /// What was trained, for a scenario of the same task (its team may differ where the
@@ -116,6 +135,7 @@ impl Model {
     /// network or what it sees, by the key.
     pub fn act_as(&mut self, config: &Config) -> Result<()> {
         fit::check(self, config)?;
+        self.altered |= fit::acts_otherwise(&self.config, config);
         self.config.options.clone_from(&config.options);
         self.config.training.memory_limit = config.training.memory_limit;
         Ok(())

@@ -12,15 +12,29 @@ use std::fmt::Write as _;
 
 /// What tells our cards from a `README.md` that somebody wrote.
 const LIBRARY: &str = "library_name: cgcmarl";
+/// What every card of ours says.
+const SAME_BYTES: &str = "`cgcmarl train --config config.toml` gives the same bytes again";
+/// Before the checksum at the end of a card, which tells whether somebody changed it.
+const CHECKSUM: &str = "\n<!-- written by cgcmarl, crc32 ";
 
 /// Writes the card of a run, with its front where there is one; a `README.md` of somebody else's stays.
 pub fn write_model_card(run: &RunDir, config: &Config, steps: u64) -> Result<()> {
     let path = run.file(files::MODEL_CARD);
-    if std::fs::read_to_string(&path).is_ok_and(|text| !text.contains(LIBRARY)) {
+    if std::fs::read_to_string(&path).is_ok_and(|text| is_of_somebody(&text)) {
         return Ok(());
     }
     let front = super::read_front(run).ok();
-    run.write(files::MODEL_CARD, model_card(config, steps, front.as_ref())?)
+    let card = model_card(config, steps, front.as_ref())?;
+    let checksum = crc32fast::hash(card.as_bytes());
+    run.write(files::MODEL_CARD, format!("{card}{CHECKSUM}{checksum:08x} -->\n"))
+}
+
+/// Whether somebody wrote a card, or changed one of ours; earlier versions left no checksum.
+fn is_of_somebody(text: &str) -> bool {
+    let Some((card, end)) = text.rsplit_once(CHECKSUM) else {
+        return !(text.contains(LIBRARY) && text.contains(SAME_BYTES));
+    };
+    end != format!("{:08x} -->\n", crc32fast::hash(card.as_bytes()))
 }
 
 /// The card: nothing in it depends on time or machine.
@@ -55,7 +69,7 @@ pub fn model_card(config: &Config, steps: u64, front: Option<&Front>) -> Result<
          `cgcmarl evaluate .`, `cgcmarl sweep .`, `cgcmarl choose . --limit …` and `cgcmarl report .` do the same on the command line. \
          `model.safetensors` is an ordinary safetensors file; its header tells the task, the actions, the constraints and what each number of a row means.\n\n\
          ## Training\n\n\
-         `config.toml` holds every setting; `cgcmarl train --config config.toml` gives the same bytes again. `metrics.jsonl` holds the learning curve.\n\n\
+         `config.toml` holds every setting; {SAME_BYTES}. `metrics.jsonl` holds the learning curve.\n\n\
          ## Limits\n\n\
          Trained and measured in simulation, in the environment whose options are in `config.toml`: the numbers say nothing about other dynamics, other teams or the real world. \
          A mean that keeps a limit is no promise for a single episode; `cgcmarl choose` tells with which confidence a mean stays below a limit.\n",
@@ -171,6 +185,15 @@ mod tests {
         let write = || write_model_card(&model.run, &model.config, model.steps).unwrap();
         write();
         assert!(model.run.read(files::MODEL_CARD).unwrap().contains(LIBRARY));
+        let ours = model.run.read(files::MODEL_CARD).unwrap();
+        write_model_card(&model.run, &model.config, model.steps + 1).unwrap();
+        assert_ne!(model.run.read(files::MODEL_CARD).unwrap(), ours, "ours is kept up to date");
+        let noted = ours.replace("## Limits", "Seen on the robot: fine.\n\n## Limits");
+        for mine in [noted, format!("---\n{LIBRARY}\n---\n# mine\n")] {
+            model.run.write(files::MODEL_CARD, &mine).unwrap();
+            write_model_card(&model.run, &model.config, model.steps).unwrap();
+            assert_eq!(model.run.read(files::MODEL_CARD).unwrap(), mine);
+        }
         model.run.write(files::MODEL_CARD, "# mine\n").unwrap();
         write();
         assert_eq!(model.run.read(files::MODEL_CARD).unwrap(), "# mine\n");

@@ -55,12 +55,18 @@ impl Model {
         multipliers: &[Vec<f32>],
     ) -> Result<Part> {
         let points = self.operating_points(scenario, multipliers)?;
-        let spec = scenario.spec()?;
+        let whole = self.whole(scenario, options)?;
         let keep = |label: &str, multipliers, episodes| {
             PlayedEpisodes::new(label.into(), multipliers, episodes)
         };
         let points = play_points(scenario, options, range.clone(), points, keep)?;
-        let whole = Whole {
+        Ok(Part { whole, from: range.start, to: range.end, points, references: Vec::new() })
+    }
+
+    /// What the parts of an evaluation of this model share.
+    pub fn whole(&self, scenario: &Scenario, options: &EvaluationOptions) -> Result<Whole> {
+        let spec = scenario.spec()?;
+        Ok(Whole {
             task: scenario.name().into(),
             algorithm: self.config.algorithm.clone(),
             agents: spec.n_agents(),
@@ -69,8 +75,7 @@ impl Model {
             episodes: options.episodes,
             measures: Measures::of(&spec),
             environment: scenario.card()?,
-        };
-        Ok(Part { whole, from: range.start, to: range.end, points, references: Vec::new() })
+        })
     }
 }
 

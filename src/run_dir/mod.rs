@@ -50,8 +50,11 @@ impl RunDir {
             return Err(start::cut_short(&path));
         }
         let shown = path.display();
-        let problem =
-            if path.is_dir() { format!("holds no {CONFIG}") } else { "does not exist".into() };
+        let problem = match (path.is_dir(), path.exists()) {
+            (true, _) => format!("holds no {CONFIG}"),
+            (false, true) => "is a file".into(),
+            (false, false) => "does not exist".into(),
+        };
         Err(Error::Refused(format!("{shown} is not a run directory: it {problem}")))
     }
 
@@ -88,7 +91,11 @@ impl RunDir {
 
     /// The front of the last sweep.
     pub fn front(&self) -> Result<Front> {
-        self.read_json(FRONT_JSON)
+        let front: Front = self.read_json(FRONT_JSON)?;
+        match front.flaw() {
+            Some(flaw) => Err(Error::format(self.file(FRONT_JSON), None, flaw)),
+            None => Ok(front),
+        }
     }
 
     /// Writes `choice.json`.

@@ -2,7 +2,7 @@
 
 use super::{
     RunDir,
-    files::{self, CHECKPOINTS, CONFIG, EVENTS, LATEST, MANIFEST, METRICS},
+    files::{self, CHECKPOINTS, CONFIG, EVENTS, LATEST, MANIFEST, METRICS, TEAMS},
     log::Log,
     manifest::{Manifest, unix_seconds},
     metrics, start, tensorboard,
@@ -95,6 +95,8 @@ impl RunWriter {
     fn remove_unfinished(&self) {
         atomic::remove_unfinished(&self.run.path);
         atomic::remove_unfinished(&self.run.file(CHECKPOINTS));
+        let teams = std::fs::read_dir(self.run.file(TEAMS));
+        teams.into_iter().flatten().flatten().for_each(|t| atomic::remove_unfinished(&t.path()));
     }
 
     /// The run as readers see it.

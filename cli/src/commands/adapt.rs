@@ -29,17 +29,29 @@ pub(crate) enum Update {
 #[derive(Debug, Args)]
 pub(crate) struct AdaptArgs {
     /// Keep limits on average by a dual update after every episode, starting at --multiplier
-    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "ascent")]
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "ascent", conflicts_with = "part")]
     adapt: Option<Update>,
     /// With --adapt: most of a constraint's metric on average, as for `choose`
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true)]
     limit: Vec<String>,
     /// With --adapt: step of a multiplier per violation as a share of its limit; for `pid` what
     /// violations add up with
-    #[arg(long, default_value_t = 0.01, value_name = "STEP", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        default_value_t = 0.01,
+        value_name = "STEP",
+        allow_hyphen_values = true,
+        requires = "adapt"
+    )]
     adapt_rate: f32,
     /// With --adapt: multipliers never exceed this
-    #[arg(long, default_value_t = 10.0, value_name = "λ", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        default_value_t = 10.0,
+        value_name = "λ",
+        allow_hyphen_values = true,
+        requires = "adapt"
+    )]
     adapt_bound: f32,
 }
 

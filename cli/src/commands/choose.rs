@@ -68,6 +68,7 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
     let threads = output::threads(args.threads)?;
     let model = Model::open(&args.run)?;
     refuse_baseline(&model, "choose")?;
+    output::check_writable(&args.run)?;
     let spec = model.scenario()?.spec()?;
     let measures = Measures::of(&spec);
     let limits = Limits {
@@ -84,6 +85,11 @@ pub(crate) fn run(args: &ChooseArgs) -> anyhow::Result<ExitCode> {
     let candidates = on_threads(threads, || model.candidates(&options, &limits, played))??;
     let chosen = best(&candidates, &measures, &limits);
     if let Some(evidence) = chosen {
+        let earlier = model.run.choice().ok().flatten().filter(|earlier| earlier.limits != limits);
+        if let Some(earlier) = earlier {
+            let shown = promise(&earlier.limits, &measures);
+            remark(&format!("the earlier choice of this run ({shown}) is replaced"));
+        }
         model.run.write_choice(&Choice {
             multipliers: evidence.score.multipliers.clone(),
             limits: limits.clone(),

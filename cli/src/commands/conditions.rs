@@ -41,6 +41,11 @@ impl Conditions {
         ];
         for (option, value) in flags {
             let Some(value) = value else { continue };
+            let twice = changes
+                .iter()
+                .any(|(key, _)| key == option || key.ends_with(&format!(".{option}")));
+            let reason = format!("`{option}=…` is given, too; one of them says it all");
+            ensure!(!twice, Error::setting(&format!("--{option}"), value, reason));
             let is_known = options.iter().any(|known| known.key == option);
             let reason = format!("the task {} has no such option", config.task);
             ensure!(is_known, Error::setting(&format!("--{option}"), value, reason));

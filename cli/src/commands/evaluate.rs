@@ -3,7 +3,7 @@
 use super::{
     adapt::{self, AdaptArgs},
     conditions::Conditions,
-    merge::PartArgs,
+    merge::{PartArgs, Wanted},
     multiplier,
     output::{self, OutputFormat, print},
 };
@@ -51,18 +51,18 @@ pub(crate) struct EvaluateArgs {
     part: PartArgs,
     /// Compare the discounted reward and costs that the values predict at the start of each episode
     /// with what comes true
-    #[arg(long, conflicts_with_all = ["adapt", "export_uai", "beside_paper"])]
+    #[arg(long, conflicts_with_all = ["adapt", "export_uai", "beside_paper", "part"])]
     calibration: bool,
     #[command(flatten)]
     adaptation: AdaptArgs,
     /// Write one decision as a log-UAI file instead of playing
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["adapt", "part", "beside_paper"])]
     export_uai: Option<PathBuf>,
     /// Which decision of which episode to export, as EPISODE:STEP
-    #[arg(long, default_value = "0:0", value_name = "EPISODE:STEP")]
+    #[arg(long, default_value = "0:0", value_name = "EPISODE:STEP", requires = "export_uai")]
     decision: String,
     /// Print what the paper prints below it, where the task is the paper's
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["adapt", "part"])]
     beside_paper: bool,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
@@ -95,9 +95,11 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
         output::check_file(file)?;
         return export(args, &model, &config, file, &multipliers);
     }
-    if let Some(range) = args.part.range(config.evaluation.episodes)? {
-        let (scenario, options) = (config.scenario()?, &config.evaluation);
-        let points = [multipliers];
+    let (scenario, options, points) =
+        (config.scenario()?, &config.evaluation, [multipliers.clone()]);
+    let wanted =
+        Wanted { model: &model, scenario: &scenario, options, points: &points, is_sweep: false };
+    if let Some(range) = args.part.range(&wanted)? {
         let play = || model.score_part(&scenario, options, range, &points);
         return args.part.write(&on_threads(threads, play)??);
     }

@@ -2,15 +2,20 @@
 
 use super::{
     evaluate::print_score,
+    front_place::Coming,
     output::{self, OutputFormat, print},
     sweep::print_front,
 };
 use crate::{exit::ExitCode, report};
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use cgcmarl::{
     Error, Model,
     checkpoint::atomic,
-    evaluation::part::{Merged, Part, merge},
+    environment::Scenario,
+    evaluation::{
+        EvaluationOptions,
+        part::{Merged, Part, merge},
+    },
     run::write_model_card,
 };
 use clap::Args;
@@ -50,8 +55,9 @@ impl PartArgs {
     }
 
     /// Which of the episodes are asked for, where not all are; refuses a file that they cannot go to.
-    pub(super) fn range(&self, episodes: usize) -> anyhow::Result<Option<Range<usize>>> {
+    pub(super) fn range(&self, wanted: &Wanted<'_>) -> anyhow::Result<Option<Range<usize>>> {
         let Some(text) = &self.episode_range else { return Ok(None) };
+        let episodes = wanted.options.episodes;
         let numbers = text
             .split_once("..")
             .and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
@@ -60,7 +66,7 @@ impl PartArgs {
             && !range.is_empty()
             && range.end <= episodes
         {
-            self.part.iter().try_for_each(|file| check_part(file))?;
+            self.part.iter().try_for_each(|file| wanted.is_in(file, &range).map(drop))?;
             return Ok(Some(range));
         }
         let reason = format!("is written A..B, some of the {episodes} episodes");
@@ -73,6 +79,41 @@ impl PartArgs {
         atomic::write(file, (serde_json::to_string(part)? + "\n").as_bytes())?;
         print(&format!("{}: episodes {}..{}", file.display(), part.from, part.to))?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// An evaluation of which some episodes are to be played.
+pub(super) struct Wanted<'a> {
+    pub(super) model: &'a Model,
+    pub(super) scenario: &'a Scenario,
+    pub(super) options: &'a EvaluationOptions,
+    /// The multipliers of every point.
+    pub(super) points: &'a [Vec<f32>],
+    /// Whether the references are played beside them.
+    pub(super) is_sweep: bool,
+}
+
+impl Wanted<'_> {
+    /// Whether a file holds just these episodes of it; refuses one that holds anything else.
+    pub(super) fn is_in(&self, file: &Path, episodes: &Range<usize>) -> anyhow::Result<bool> {
+        check_part(file)?;
+        if !file.is_file() {
+            return Ok(false);
+        }
+        let earlier = read(file)?;
+        let points = self.model.operating_points(self.scenario, self.points)?;
+        let whole = self.model.whole(self.scenario, self.options)?;
+        let is_it = serde_json::to_value(&earlier.whole)? == serde_json::to_value(&whole)?
+            && (earlier.from, earlier.to) == (episodes.start, episodes.end)
+            && earlier
+                .points
+                .iter()
+                .map(|played| &played.label)
+                .eq(points.iter().map(|p| &p.label))
+            && earlier.references.is_empty() != self.is_sweep;
+        let shown = file.display();
+        ensure!(is_it, "{shown} holds a part of another evaluation; choose another name");
+        Ok(true)
     }
 }
 
@@ -105,9 +146,11 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let parts = args.parts.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
+    let model = parts.first().map(|part| part.whole.model);
     match merge(parts)? {
         Merged::Front(front) => {
             if let Some(place) = &args.out {
+                Coming::of(&front, model).check(place)?;
                 report::save_front_in(place, &front, false)?;
                 // A run's card tells its front.
                 if let Ok(model) = Model::open(place) {

@@ -7,6 +7,7 @@ pub(crate) mod conditions;
 pub(crate) mod config;
 pub(crate) mod evaluate;
 pub(crate) mod export;
+mod front_place;
 mod job;
 mod job_runner;
 pub(crate) mod jobs;

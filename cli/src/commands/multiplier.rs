@@ -77,7 +77,7 @@ pub(crate) fn told(limit: &LearnedLimit) -> String {
 pub(crate) fn refuse_baseline(model: &Model, option: &str) -> anyhow::Result<()> {
     ensure!(
         model.has_multipliers()?,
-        "`{option}` needs a cg_cmarl run; {} was trained with {}, which has the one trade-off it was trained for",
+        "`{option}` needs a run that plays at any multiplier (cg_cmarl, mappo_lambda); {} was trained with {}, which has the one trade-off it was trained for",
         model.run.path().display(),
         model.config.algorithm
     );
@@ -113,6 +113,12 @@ pub(crate) fn apply_lists(
     options: &mut EvaluationOptions,
 ) -> anyhow::Result<()> {
     let (names, mut is_shared) = (spec.constraint_names(), false);
+    let by_name = lists.iter().filter(|list| list.contains('=')).count();
+    if by_name == names.len() && by_name < lists.len() {
+        let reason = "every constraint has a list by its name; none is left for this one";
+        let rest = lists.iter().find(|list| !list.contains('=')).map_or("", String::as_str);
+        bail!(Error::setting(MANY, rest, reason));
+    }
     // A list for all takes the place of every list that the run has; one by name only of its own.
     if lists.iter().any(|list| !list.contains('=')) {
         options.grid.clear();
@@ -198,7 +204,7 @@ fn chosen(
     };
     let multipliers = names.iter().map(multiplier).collect::<anyhow::Result<Vec<f32>>>()?;
     let label = &choice.evidence.score.label;
-    let told = if choice.environment == scenario.card()? {
+    let told = if choice.environment == scenario.card()? && !model.is_altered() {
         format!("at {label}, chosen for this run: {}", promise(&choice.limits, &Measures::of(spec)))
     } else {
         format!("at {label}, chosen for this run under other conditions: nothing is promised here")

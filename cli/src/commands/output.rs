@@ -2,7 +2,7 @@
 
 use crate::exit::ExitCode;
 use anyhow::{Context, ensure};
-use cgcmarl::error::Error;
+use cgcmarl::{checkpoint::atomic, error::Error};
 use clap::ValueEnum;
 use std::{io::Write, path::Path};
 
@@ -53,10 +53,17 @@ fn told(error: &anyhow::Error) -> String {
         .unwrap_or_default()
 }
 
-/// Refuses a folder for results that is something else, before any work is done for it.
+/// Refuses a folder for results that is something else, or where nothing can be written, before any work
+/// is done for it.
 pub(crate) fn check_folder(path: &Path) -> anyhow::Result<()> {
     ensure!(!path.exists() || path.is_dir(), "{} is not a directory", path.display());
-    Ok(())
+    let nearest = path.ancestors().find(|folder| folder.is_dir());
+    check_writable(nearest.unwrap_or(Path::new(".")))
+}
+
+/// Refuses a folder that is there and in which nothing can be written.
+pub(crate) fn check_writable(folder: &Path) -> anyhow::Result<()> {
+    Ok(atomic::check_writable(folder)?)
 }
 
 /// Refuses a file for results that could not be written, before any work is done for it.
@@ -66,6 +73,23 @@ pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
     if let Some(folder) = folder {
         let shown = path.display();
         ensure!(folder.is_dir(), "{shown}: there is no directory {}", folder.display());
+    }
+    // A device or a pipe is written to as it is.
+    let is_replaced = !path.exists() || path.is_file();
+    if is_replaced { check_writable(folder.unwrap_or(Path::new("."))) } else { Ok(()) }
+}
+
+/// Refuses to replace a file that is not what this command writes; one of its own it may.
+pub(crate) fn check_replaced(
+    path: &Path,
+    is_own: impl Fn(&[u8]) -> bool,
+    kind: &str,
+) -> anyhow::Result<()> {
+    check_file(path)?;
+    if path.is_file() {
+        let content = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let shown = path.display();
+        ensure!(is_own(&content), "{shown} exists and is no {kind}; choose another name");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{
     conditions::Conditions,
     multiplier,
-    output::{check_file, print},
+    output::{check_replaced, print},
 };
 use crate::exit::ExitCode;
 use crate::{
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         "apng" | "png" => animation_file::apng,
         _ => bail!("invalid value for `--out`: {} (ends in .gif or .apng)", args.out.display()),
     };
-    check_file(&args.out)?;
+    check_replaced(&args.out, is_animation, "moving picture")?;
     let mut model = Model::open(&args.run)?;
     let config = args.conditions.apply(&model.config)?;
     model.act_as(&config)?;
@@ -74,6 +74,12 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     let achieved = achieved(&spec, &trace.metrics);
     print(&format!("{shown} ({} KB): {achieved} over {steps} steps", file.len() / 1024))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a file is a GIF, or a PNG that says in its head that it moves.
+fn is_animation(content: &[u8]) -> bool {
+    let head = &content[..content.len().min(64)];
+    head.starts_with(b"GIF8") || head.windows(4).any(|word| word == b"acTL")
 }
 
 /// What an episode came to on every axis of the front.

@@ -18,6 +18,9 @@ Examples:
   cgcmarl report RUN --out team.html
   cgcmarl report reproduction                 the figures and tables of `reproduce`";
 
+/// What every page has.
+const TITLE: &[u8] = b"<title>cgcmarl";
+
 /// What `report` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -27,19 +30,21 @@ pub(crate) struct ReportArgs {
     /// Where the page goes
     #[arg(long, default_value = "report.html")]
     out: PathBuf,
-    /// Of a reproduction: whose eyes the baselines had
-    #[arg(long, value_enum, default_value_t = ComparedArm::Raw)]
-    arm: ComparedArm,
+    /// Of a reproduction: whose eyes the baselines had [default: raw]
+    #[arg(long, value_enum)]
+    arm: Option<ComparedArm>,
 }
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    output::check_file(&args.out)?;
-    let is_page = args.out.extension().is_some_and(|end| end == "html" || end == "htm");
-    ensure!(is_page || !args.out.is_file(), "{} exists and is no page", args.out.display());
-    let html = if let Some(results) = open(&args.run, args.arm.into())? {
+    let is_page = |content: &[u8]| content.windows(TITLE.len()).any(|bytes| bytes == TITLE);
+    output::check_replaced(&args.out, is_page, "page of `report`")?;
+    let arm = args.arm.unwrap_or(ComparedArm::Raw);
+    let html = if let Some(results) = open(&args.run, arm.into())? {
         comparison::comparison_page(&results)?
     } else {
+        let shown = args.run.display();
+        ensure!(args.arm.is_none(), "`--arm` is of a reproduction; {shown} is none");
         let model = Model::open(&args.run)?;
         let front = on_threads(output::threads(None)?, || front(&model))??;
         page::run_page(&model, &front)?

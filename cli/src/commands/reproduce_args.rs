@@ -105,6 +105,9 @@ impl BudgetName {
     }
 }
 
+/// Most seeds of one model.
+const MOST_SEEDS: u64 = 1000;
+
 /// What `reproduce` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -202,6 +205,9 @@ impl ReproduceArgs {
         ];
         for (name, count) in counts {
             ensure!(count != Some(0), "invalid value for `{name}`: 0 (must be positive)");
+        }
+        if let Some(seeds) = self.seeds.filter(|seeds| *seeds > MOST_SEEDS) {
+            bail!("invalid value for `--seeds`: {seeds} (at most {MOST_SEEDS})");
         }
         if let Some(n_agents) = self.agents.iter().find(|n| **n < 2) {
             bail!("invalid value for `--agents`: {n_agents} (a team has at least 2 agents)");

@@ -3,7 +3,6 @@
 use super::{
     config::resolve,
     job::{Job, Line},
-    merge,
     output::{self, remark},
     sweep::{self, sweep_and_save},
     train::train_to_the_end,
@@ -142,9 +141,6 @@ fn part(
     episodes: &Range<usize>,
     threads: usize,
 ) -> anyhow::Result<Did> {
-    if merge::read(file).is_ok_and(|part| (part.from..part.to) == *episodes) {
-        return Ok(Did::All("kept"));
-    }
-    sweep::play_part(words, episodes, file, threads)?;
-    Ok(Did::All("played"))
+    let had_to = sweep::play_part(words, episodes, file, threads)?;
+    Ok(Did::All(if had_to { "played" } else { "kept" }))
 }

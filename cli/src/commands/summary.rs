@@ -1,6 +1,9 @@
 //! `summary`: the mean front of several runs that differ in their seed only.
 
-use super::output::{OutputFormat, check_folder, print};
+use super::{
+    front_place::Coming,
+    output::{OutputFormat, check_folder, print},
+};
 use crate::exit::ExitCode;
 use crate::report;
 use anyhow::{Context, bail, ensure};
@@ -10,7 +13,7 @@ use std::{fs::canonicalize, path::PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  cgcmarl summary runs/TASK/cg_cmarl/seed_*
+  cgcmarl summary runs/TASK_3/cg_cmarl/seed_*
   cgcmarl summary RUN OTHER THIRD --out mean --format json";
 
 /// What `summary` takes.
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
     let mean = Front::over_seeds(&fronts)
         .context("the runs were swept over different multipliers; sweep them alike first")?;
     if let Some(place) = &args.out {
+        Coming::of(&mean, None).check(place)?;
         report::save_front_in(place, &mean, false)?;
     }
     match args.format {

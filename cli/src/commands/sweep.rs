@@ -2,15 +2,17 @@
 
 use super::{
     conditions::Conditions,
-    merge::PartArgs,
+    front_place::{Coming, is_less, kept},
+    merge::{PartArgs, Wanted},
     multiplier,
-    output::{self, OutputFormat, print, remark},
+    output::{self, OutputFormat, check_writable, print, remark},
 };
 use crate::exit::ExitCode;
 use crate::report::{self, paper, table};
 use anyhow::{Context, anyhow};
 use cgcmarl::{
     Config, Model,
+    environment::Scenario,
     evaluation::{Front, grid},
     run::{on_threads, write_model_card},
     run_dir::files,
@@ -51,10 +53,10 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     part: PartArgs,
     /// Where front.json, front.csv, front.svg and front.png go [default: the run]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "part")]
     out: Option<PathBuf>,
     /// Print and draw what the paper prints beside it, where the task is the paper's
-    #[arg(long)]
+    #[arg(long, conflicts_with = "part")]
     beside_paper: bool,
     /// Threads; they change the speed, never the result [default: one per core]
     #[arg(long)]
@@ -109,44 +111,70 @@ impl SweepArgs {
         config.evaluation.check(&spec)?;
         Ok((model, config))
     }
+
+    /// Plays some of the episodes into a file, where only some are asked for.
+    fn part_played(
+        &self,
+        model: &Model,
+        config: &Config,
+        threads: usize,
+    ) -> anyhow::Result<Option<ExitCode>> {
+        let scenario = config.scenario()?;
+        let points = grid(&config.evaluation, &scenario.spec()?)?;
+        let range = self.part.range(&wanted(model, config, &scenario, &points))?;
+        let Some(range) = range else { return Ok(None) };
+        let play = || model.sweep_part(&scenario, &config.evaluation, range);
+        self.part.write(&on_threads(threads, play)??).map(Some)
+    }
 }
 
-/// Plays some episodes of a sweep into a file.
+/// Plays some episodes of a sweep into a file; tells whether it had to.
 pub(super) fn play_part(
     words: &[String],
     episodes: &Range<usize>,
     file: &Path,
     threads: usize,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
     let mut args = Words::try_parse_from(words).map_err(|error| anyhow!("{error}"))?.args;
     args.part = PartArgs::new(episodes, file);
     let (model, config) = args.prepare()?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.map_or(Ok(()), std::fs::create_dir_all).with_context(|| file.display().to_string())?;
-    let Some(range) = args.part.range(config.evaluation.episodes)? else { return Ok(()) };
     let scenario = config.scenario()?;
-    let play = || model.sweep_part(&scenario, &config.evaluation, range);
-    args.part.write(&on_threads(threads, play)??).map(drop)
+    let points = grid(&config.evaluation, &scenario.spec()?)?;
+    if wanted(&model, &config, &scenario, &points).is_in(file, episodes)? {
+        return Ok(false);
+    }
+    args.part_played(&model, &config, threads)?;
+    Ok(true)
+}
+
+/// The sweep of which a part may be played.
+fn wanted<'a>(
+    model: &'a Model,
+    config: &'a Config,
+    scenario: &'a Scenario,
+    points: &'a [Vec<f32>],
+) -> Wanted<'a> {
+    Wanted { model, scenario, options: &config.evaluation, points, is_sweep: true }
 }
 
 /// Sweeps, draws and prints.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let threads = output::threads(args.threads)?;
     let (model, config) = args.prepare()?;
     let scenario = config.scenario()?;
-    if let Some(range) = args.part.range(config.evaluation.episodes)? {
-        let play = || model.sweep_part(&scenario, &config.evaluation, range);
-        return args.part.write(&on_threads(threads, play)??);
+    if let Some(code) = args.part_played(&model, &config, threads)? {
+        return Ok(code);
     }
+    let place = place(args, &model, &config)?;
     let front = on_threads(threads, || {
         model.sweep(&scenario, &config.evaluation, &mut |score| {
             remark(&format!("{} done", score.label));
         })
     })??;
-    let place = place(args, &model, &front);
-    if place.as_ref() == Some(&args.run) {
+    if place.as_ref().is_some_and(|place| is_same(place, &args.run)) {
         save_front_of(&model, &front, args.beside_paper)?;
     } else if let Some(place) = &place {
         report::save_front_in(place, &front, args.beside_paper)?;
@@ -155,24 +183,41 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where a front goes: a sweep under other conditions, or of less, does not replace the run's own.
-fn place(args: &SweepArgs, model: &Model, front: &Front) -> Option<PathBuf> {
-    if args.out.is_some() || !args.conditions.is_unchanged() {
-        return args.out.clone();
+/// Where the front of a sweep goes: one under other conditions, or of less, does not replace the run's own.
+fn place(args: &SweepArgs, model: &Model, config: &Config) -> anyhow::Result<Option<PathBuf>> {
+    let (scenario, extent) = (config.scenario()?, extent(model, config)?);
+    if let Some(folder) = &args.out {
+        let coming = Coming {
+            model: Some(model.fingerprint()),
+            task: &config.task,
+            algorithm: &config.algorithm,
+            environment: &scenario.card()?,
+            extent,
+        };
+        coming.check(folder)?;
+        return Ok(Some(folder.clone()));
     }
-    let extent = |front: &Front| {
-        (front.points.len(), front.points.first().map_or(0, |p| p.score.n_episodes))
-    };
-    let (points, episodes) = model.front().map_or((0, 0), |own| extent(&own));
-    let (new_points, new_episodes) = extent(front);
-    if new_points < points || new_episodes < episodes {
-        let shown = args.run.display();
-        remark(&format!(
-            "{shown} keeps its front of {points} points with {episodes} episodes each; --out DIR saves this one of {new_points} with {new_episodes}"
-        ));
-        return None;
+    if !args.conditions.is_unchanged() {
+        return Ok(None);
     }
-    Some(args.run.clone())
+    match model.front().map(|earlier| earlier.extent()) {
+        Ok(earlier) if is_less(extent, earlier) => {
+            remark(&kept(&args.run, earlier, extent));
+            Ok(None)
+        }
+        _ => check_writable(&args.run).map(|()| Some(args.run.clone())),
+    }
+}
+
+/// Points of a sweep, and episodes of each.
+fn extent(model: &Model, config: &Config) -> anyhow::Result<(usize, usize)> {
+    let (spec, options) = (config.scenario()?.spec()?, &config.evaluation);
+    let n_points = if model.has_multipliers()? { grid(options, &spec)?.len() } else { 1 };
+    Ok((n_points, options.episodes))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|o| o == one))
 }
 
 /// Puts a front into the model's own run, with a card that tells it; says so where another was there.
@@ -197,6 +242,13 @@ pub(super) fn print_front(
         OutputFormat::Table => print(&text(front, place, beside_paper)),
         OutputFormat::Json => print(&serde_json::to_string_pretty(front)?),
     }
+}
+
+/// Whether the front of a run has more points or episodes than its configuration says.
+pub(super) fn has_more_than_configured(path: &Path) -> anyhow::Result<bool> {
+    let model = Model::open(path)?;
+    let configured = extent(&model, &model.config)?;
+    Ok(model.front().is_ok_and(|front| is_less(configured, front.extent())))
 }
 
 /// Sweeps a finished run as its configuration says, and prints the table.

@@ -57,10 +57,10 @@ enum Check {
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TheoryArgs {
     /// Which claims to check
-    #[arg(long, value_enum, default_value_t = Check::All)]
+    #[arg(long, value_enum, default_value_t = Check::All, conflicts_with = "run")]
     check: Check,
     /// Seed of the random problems
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with = "run")]
     seed: u64,
     /// Where theory.json and the figures go; with --run, error_budget.json [default: the run]
     #[arg(long)]
@@ -81,6 +81,7 @@ pub(crate) fn run(args: &TheoryArgs) -> anyhow::Result<ExitCode> {
     args.out.iter().try_for_each(|place| output::check_folder(place))?;
     let n_threads = output::threads(args.threads)?;
     if let Some(run) = &args.run {
+        output::check_folder(args.out.as_ref().unwrap_or(run))?;
         let budget = on_threads(n_threads, || trained(run))??;
         let json = serde_json::to_string_pretty(&budget)?;
         let folder = args.out.as_ref().unwrap_or(run);

@@ -1,6 +1,10 @@
 //! `train` and `resume`: learn, save, sweep, draw.
 
-use super::{config::resolve, multiplier, output, sweep::sweep_and_save};
+use super::{
+    config::resolve,
+    multiplier, output,
+    sweep::{has_more_than_configured, sweep_and_save},
+};
 use crate::{
     exit::ExitCode,
     interrupt::Interrupt,
@@ -41,7 +45,7 @@ pub(crate) struct TrainArgs {
     /// A file of settings (TOML); words on the command line win
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where the run goes [default: runs/<task>/<algorithm>/seed_<k>]
+    /// Where the run goes [default: runs/<task>_<agents>/<algorithm>/seed_<k>]
     #[arg(long)]
     out: Option<PathBuf>,
     /// Print and draw what the paper prints beside the front, where the task is the paper's
@@ -57,7 +61,7 @@ pub(crate) struct TrainArgs {
 
 /// What `resume` takes.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  cgcmarl resume runs/TASK/cg_cmarl/seed_1")]
+#[command(after_help = "Example:\n  cgcmarl resume runs/TASK_3/cg_cmarl/seed_1")]
 pub(crate) struct ResumeArgs {
     /// The run directory
     run: PathBuf,
@@ -99,8 +103,14 @@ pub(crate) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
 /// Trains to the end, then sweeps and draws.
 fn finish(session: Session, beside_paper: bool, quiet: bool) -> anyhow::Result<ExitCode> {
     let path = session.run_dir().path().to_path_buf();
+    let was_over = session.steps() >= session.config.training.total_steps;
     if train_to_the_end(session, quiet)? == End::Stopped {
         return Ok(ExitCode::from(130));
+    }
+    if was_over && has_more_than_configured(&path)? {
+        let shown = path.display();
+        output::remark(&format!("{shown} was trained to its end, and keeps its longer front"));
+        return Ok(ExitCode::SUCCESS);
     }
     sweep_and_save(&path, beside_paper, quiet)?;
     for limit in Model::open(&path)?.learned_limits()? {

@@ -25,8 +25,14 @@ fn what_needs_multipliers_is_refused_by_name() {
     let place = Place::new();
     place.train("run", &["algorithm=iql", "total_steps=200"]);
     for (words, told) in [
-        (&["evaluate", "run", "--multiplier", "2"][..], "`--multiplier` needs a cg_cmarl run"),
-        (&["evaluate", "run", "--export-uai", "x.LG"], "`--export-uai` needs a cg_cmarl run"),
+        (
+            &["evaluate", "run", "--multiplier", "2"][..],
+            "`--multiplier` needs a run that plays at any",
+        ),
+        (
+            &["evaluate", "run", "--export-uai", "x.LG"],
+            "`--export-uai` needs a run that plays at any",
+        ),
         (&["sweep", "run", "--multipliers", "1"], "run was trained with iql"),
         (&["evaluate", "run", "algorithm=vdn"], "this run is one of iql"),
         (&["evaluate", "run", "--agents", "4"], "trained with 3 agents"),

@@ -11,6 +11,7 @@ mod hostile_settings;
 mod interruption;
 mod jobs;
 mod mistakes;
+mod nothing_lost;
 mod parts;
 mod playing;
 mod program;

@@ -80,7 +80,7 @@ fn predictions_are_compared_with_what_comes_true() {
     }
     place.train("baseline", &["algorithm=iql", "total_steps=400"]);
     let remarks = place.fail(&["evaluate", "baseline", "--calibration"]);
-    assert!(remarks.contains("`--calibration` needs a cg_cmarl run"), "{remarks}");
+    assert!(remarks.contains("`--calibration` needs a run that plays at any"), "{remarks}");
 }
 
 #[test]
@@ -100,6 +100,9 @@ fn limits_are_kept_while_playing_or_told_to_be_out_of_reach() {
     assert_eq!(hopeless["limits"][0]["course"].as_array().unwrap().len(), 20);
     let again = adapt("0.000001", &["--adapt-rate", "0.001", "--threads", "2"]);
     assert_eq!(again, hopeless);
+    let few = ["evaluate", "run", "--adapt", "--limit", "0.01", "--episodes", "6"];
+    let told = place.succeed(&few).text;
+    assert!(!told.contains("has settled"), "after six episodes: {told}");
     let words = ["evaluate", "run", "--adapt=pid", "--limit", "0.01", "--episodes", "40"];
     assert!(place.succeed(&words).text.contains("kept from episode"));
     for (words, told) in [

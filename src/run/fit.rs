@@ -66,6 +66,24 @@ pub(super) fn acts_otherwise(own: &Config, played: &Config) -> bool {
     differences(own, played).iter().any(is_known)
 }
 
+/// The settings of what a network sees and is that differ between two runs, in words.
+pub(super) fn other_shape(there: &Config, here: &Config) -> Vec<String> {
+    let [there, here] = [there, here].map(Config::to_tree);
+    let shapes = |key: &String| {
+        key.starts_with("environment.observation.")
+            || ["environment.agents", "environment.constraints"].contains(&key.as_str())
+            || key.split('.').nth(1) == Some("network")
+    };
+    let value = |tree: &Table, key: &str| {
+        lookup(tree, key).map_or_else(|| "its default".into(), ToString::to_string)
+    };
+    let told = |key: String| {
+        let name = key.split_once('.').map_or(key.as_str(), |(_, rest)| rest);
+        format!("`{name}` is {} there and {} here", value(&there, &key), value(&here, &key))
+    };
+    differences(&there, &here).into_iter().filter(shapes).map(told).collect()
+}
+
 /// What only a training reads would be taken and change nothing.
 fn refuse_training(own: &Config, played: &Config) -> Result<()> {
     let [own, played] = [own, played].map(Config::to_tree);

@@ -1,6 +1,8 @@
 //! A training tied to its run directory: started, stopped, resumed.
 
-use super::{Config, contract::header, limits, model_card::write_model_card, teams, vectorise};
+use super::{
+    Config, contract::header, fit, limits, model_card::write_model_card, teams, vectorise,
+};
 use crate::{
     algorithm::Start,
     checkpoint::Checkpoint,
@@ -55,7 +57,7 @@ impl Session {
         RunWriter::refuse_occupied(&path)?;
         let mut training = training(&config)?;
         if let Some(path) = &config.start_from {
-            start_from(path, &config.algorithm, &mut training)?;
+            start_from(path, &config, &mut training)?;
         }
         let card = config.scenario()?.card()?;
         let manifest = Manifest::new(&config.task, &config.algorithm, config.seed, card);
@@ -178,15 +180,24 @@ pub(super) fn read_config(run: &RunDir) -> Result<Config> {
         .map_err(|message| Error::format(run.file(files::CONFIG), None, message))
 }
 
-/// Gives a training the weights of a run.
-fn start_from(path: &Path, algorithm: &str, training: &mut Training) -> Result<()> {
+/// Gives a training the weights of a run; where they do not fit, tells which settings make the difference.
+fn start_from(path: &Path, config: &Config, training: &mut Training) -> Result<()> {
     let run = RunDir::open(path)?;
-    training.learner_mut().load_model(&run.load_model()?).map_err(|error| match run.manifest() {
-        Ok(manifest) if manifest.algorithm != algorithm => {
-            let reason = format!("was trained by {}, not by {algorithm}", manifest.algorithm);
-            Error::setting("start_from", path.display(), reason)
+    training.learner_mut().load_model(&run.load_model()?).map_err(|error| {
+        let refused = |reason| Error::setting("start_from", path.display(), reason);
+        match read_config(&run) {
+            Ok(other) if other.algorithm != config.algorithm => {
+                refused(format!("was trained by {}, not by {}", other.algorithm, config.algorithm))
+            }
+            Ok(other) if other.task != config.task => {
+                refused(format!("was trained for {}, not for {}", other.task, config.task))
+            }
+            Ok(other) => match fit::other_shape(&other, config) {
+                list if list.is_empty() => error,
+                list => refused(format!("does not fit: {error}; {}", list.join(", "))),
+            },
+            Err(_) => error,
         }
-        _ => error,
     })
 }
 

@@ -80,6 +80,11 @@ fn a_larger_team_starts_from_a_smaller_one() {
     place.train("ten", &["agents=10", "total_steps=400", "start_from=six"]);
     let remarks = place.fail(&tiny("three", &["agents=3", "start_from=six"]));
     assert!(remarks.contains("but this configuration needs"), "{remarks}");
+    assert!(remarks.contains("`agents` is 6 there and 3 here"), "{remarks}");
+    let remarks = place.fail(&tiny("team", &["agents=6", "team=true", "start_from=six"]));
+    assert!(remarks.contains("`observation.team` is false there and true here"), "{remarks}");
+    let remarks = place.fail(&tiny("tag", &["task=simple_tag", "start_from=six"]));
+    assert!(remarks.contains("was trained for simple_spread, not for simple_tag"), "{remarks}");
     assert!(!place.path("three").exists());
     let remarks = place.fail(&tiny("other", &["algorithm=dcg", "agents=6", "start_from=six"]));
     assert!(remarks.contains("was trained by cg_cmarl, not by dcg"), "{remarks}");

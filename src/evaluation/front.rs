@@ -5,9 +5,12 @@ use super::{
     pareto::{Point, hypervolume, oriented, pareto_optimal},
     score::Score,
 };
-use crate::environment::{Better, Constraint, Metric, Spec};
+use crate::{
+    environment::{Better, Constraint, Metric, Spec},
+    error::{Error, Result},
+};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::PathBuf};
 
 /// Label of the random policy.
 pub const RANDOM: &str = "random";
@@ -127,8 +130,15 @@ impl Front {
         }
     }
 
-    /// What cannot be of a front that a file tells.
-    pub fn flaw(&self) -> Option<String> {
+    /// A front as a file tells it; refuses one that cannot be.
+    pub fn checked(self, file: PathBuf) -> Result<Self> {
+        match self.flaw() {
+            Some(flaw) => Err(Error::format(file, None, flaw)),
+            None => Ok(self),
+        }
+    }
+
+    fn flaw(&self) -> Option<String> {
         let axes = &self.measures.axes;
         if let Some(axis) = axes.iter().find(|axis| self.measures.metric(axis).is_none()) {
             return Some(format!("`axes` names `{axis}`, which is no metric"));

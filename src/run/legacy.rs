@@ -20,11 +20,7 @@ pub fn read_front(run: &RunDir) -> Result<Front> {
     if front.get("references").is_none() {
         front = converted(&front, &spec_of(run, &front)?);
     }
-    let front: Front = serde_json::from_value(front).map_err(failed)?;
-    match front.flaw() {
-        Some(flaw) => Err(Error::format(run.file(FRONT), None, flaw)),
-        None => Ok(front),
-    }
+    serde_json::from_value::<Front>(front).map_err(failed)?.checked(run.file(FRONT))
 }
 
 /// The environment that a front was measured in: its card tells, or the run's configuration.

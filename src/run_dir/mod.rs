@@ -91,11 +91,7 @@ impl RunDir {
 
     /// The front of the last sweep.
     pub fn front(&self) -> Result<Front> {
-        let front: Front = self.read_json(FRONT_JSON)?;
-        match front.flaw() {
-            Some(flaw) => Err(Error::format(self.file(FRONT_JSON), None, flaw)),
-            None => Ok(front),
-        }
+        self.read_json::<Front>(FRONT_JSON)?.checked(self.file(FRONT_JSON))
     }
 
     /// Writes `choice.json`.

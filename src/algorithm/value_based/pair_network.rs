@@ -1,13 +1,13 @@
 //! The payoffs of ordered pairs in DCG and CASEC, from max(F h_i + S h_j + b, 0): what an agent adds as a first
 //! and as a second member is computed once, however many pairs it belongs to.
 
-use super::{row_network::RowNetwork, table_variance::TableVariance};
+use super::{
+    row_network::RowNetwork,
+    table_variance::{TableVariance, WIDE, put},
+};
 use crate::nn::{
     Columns, Layout, Linear, Mlp, Selection, selected_backward, selected_values, vectorised,
 };
-
-/// Numbers that are worked on together, in registers: more than a table has actions, as a rule.
-const WIDE: usize = 32;
 
 /// The network with the rows of its last batch, one for each ordered pair.
 pub(super) struct PairNetwork {
@@ -29,7 +29,7 @@ pub(super) struct PairNetwork {
     d_taken: Vec<f32>,
     /// The gradient of all outputs that [`Self::sparseness`] asks for, until it is taken down.
     d_all: Vec<f32>,
-    /// One table of payoffs, and how it varies.
+    /// One table of payoffs, with [`WIDE`] numbers behind the last, and how it varies.
     table: Vec<f32>,
     variance: TableVariance,
     selected: Vec<usize>,
@@ -114,8 +114,7 @@ impl PairNetwork {
         );
     }
 
-    /// [`Self::write_table`] for payoffs of some rank: up to [`WIDE`] numbers of a row at a time. What is written
-    /// behind the end of a short row belongs to the next, which comes later.
+    /// [`Self::write_table`] for payoffs of some rank: up to [`WIDE`] numbers of a row at a time.
     #[inline(always)]
     fn write_factors(&self, table: &mut [f32], share: f32, terms: &[f32]) {
         let (n, rank, width) = (self.n_actions, self.rank, self.last.n_outputs);
@@ -130,11 +129,7 @@ impl PairNetwork {
                         *cell += share * (left * f + right * b);
                     }
                 }
-                let (to, len) = (&mut table[a * n + first..], WIDE.min(n - first));
-                match to.first_chunk_mut::<WIDE>() {
-                    Some(to) if len == n.min(WIDE) => *to = cells,
-                    _ => to[..len].copy_from_slice(&cells[..len]),
-                }
+                put(&mut table[a * n + first..], &cells, n - first, n);
             }
         }
     }
@@ -208,7 +203,7 @@ impl PairNetwork {
     pub(super) fn sparseness(&mut self, weight: f32) -> f32 {
         let (n, width) = (self.n_actions, self.last.n_outputs);
         let mut table = std::mem::take(&mut self.table);
-        table.resize(n * n, 0.0);
+        table.resize(n * n + WIDE, 0.0);
         self.d_all.clear();
         self.d_all.resize(self.rows.len() * width, 0.0);
         let scale = weight / (self.rows.len().max(1) * n) as f32;
@@ -233,18 +228,25 @@ impl PairNetwork {
             #[inline(always)]
             || {
                 if rank == 0 {
-                    add(d_forth, 1.0, d_rows);
-                    add(d_back, 1.0, d_columns);
+                    add(d_forth, d_rows);
+                    add(d_back, d_columns);
                 }
                 for k in 0..rank {
                     let (left, right) = (k * n..(k + 1) * n, (rank + k) * n..(rank + k + 1) * n);
-                    for action in 0..n {
-                        let row = &d_rows[action * n..][..n];
-                        let column = &d_columns[action * n..][..n];
-                        add(&mut d_forth[left.clone()], forth[right.start + action], column);
-                        add(&mut d_forth[right.clone()], forth[left.start + action], row);
-                        add(&mut d_back[left.clone()], back[right.start + action], row);
-                        add(&mut d_back[right.clone()], back[left.start + action], column);
+                    let factors = [
+                        &forth[right.clone()],
+                        &forth[left.clone()],
+                        &back[right.clone()],
+                        &back[left.clone()],
+                    ];
+                    for first in (0..n).step_by(WIDE) {
+                        let sums = weighted_sums(n, first, factors, (d_rows, d_columns));
+                        let len = WIDE.min(n - first);
+                        let (left, right) = (left.start + first, right.start + first);
+                        d_forth[left..left + len].copy_from_slice(&sums[0][..len]);
+                        d_forth[right..right + len].copy_from_slice(&sums[1][..len]);
+                        d_back[left..left + len].copy_from_slice(&sums[2][..len]);
+                        d_back[right..right + len].copy_from_slice(&sums[3][..len]);
                     }
                 }
             },
@@ -304,10 +306,33 @@ fn write_sums(table: &mut [f32], n: usize, share: f32, (forth, back): (&[f32], &
     }
 }
 
-/// Adds `factor` × numbers to sums.
+/// Adds numbers to sums.
 #[inline(always)]
-fn add(sums: &mut [f32], factor: f32, numbers: &[f32]) {
-    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += factor * number);
+fn add(sums: &mut [f32], numbers: &[f32]) {
+    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+}
+
+/// Of the columns from `first` on: the sums of a square table's columns and of its rows, of both again, each
+/// row and column times its factor. The table, by rows and by columns, ends with [`WIDE`] numbers that do not count.
+#[inline(always)]
+fn weighted_sums(
+    n: usize,
+    first: usize,
+    factors: [&[f32]; 4],
+    (by_rows, by_columns): (&[f32], &[f32]),
+) -> [[f32; WIDE]; 4] {
+    let mut sums = [[0.0; WIDE]; 4];
+    for action in 0..n {
+        let row = &by_rows[action * n + first..][..WIDE];
+        let column = &by_columns[action * n + first..][..WIDE];
+        for ((sums, factors), numbers) in
+            sums.iter_mut().zip(factors).zip([column, row, row, column])
+        {
+            let factor = factors[action];
+            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += factor * number);
+        }
+    }
+    sums
 }
 
 #[cfg(test)]

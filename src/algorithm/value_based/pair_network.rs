@@ -299,7 +299,7 @@ impl PairNetwork {
 /// Writes `share` × the payoffs that both orders of a pair list one by one.
 #[inline(always)]
 fn write_sums(table: &mut [f32], n: usize, share: f32, (forth, back): (&[f32], &[f32])) {
-    for (a, row) in table.chunks_exact_mut(n).enumerate() {
+    for (a, row) in table[..n * n].chunks_exact_mut(n).enumerate() {
         for (b, cell) in row.iter_mut().enumerate() {
             *cell = share * (forth[a * n + b] + back[b * n + a]);
         }

@@ -18,7 +18,11 @@ use cgcmarl::{
     error::{Error, Result},
     evaluation::{front::RANDOM, statistics::mean},
 };
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// The layout of the paper's tables.
 pub(super) const TABLES_LAYOUT: &str = "random";
@@ -92,9 +96,12 @@ fn team(rows: &Rows, arm: Arm, n_agents: usize, layout: &str) -> Option<Team> {
     measure(&mut team, models);
     if layout == TABLES_LAYOUT {
         let learned: Vec<_> = own().map(|row| (row, rows.seeds(n_agents, row))).collect();
+        let processor = common_processor(learned.iter().map(|(_, seeds)| &seeds[..]));
         let pace = |row: &Row| {
             let same = learned.iter().filter(|(other, _)| row.trains_like(other));
-            same.flat_map(|(_, seeds)| seeds).filter_map(|seed| seed.pace()).reduce(f64::min)
+            let timed = same.flat_map(|(_, seeds)| seeds);
+            let here = timed.filter(|seed| Some(seed.timing.processor.as_str()) == processor);
+            here.filter_map(|seed| seed.pace()).reduce(f64::min)
         };
         let of = |(row, seeds): &(&Row, Vec<&RowResult>)| learning(row, seeds, pace(row));
         team.learning = learned.iter().filter_map(of).collect();
@@ -138,6 +145,18 @@ fn same_point<'a>(
 ) -> Option<(&'a RowResult, &'a PlayedPoint)> {
     let mut points = row.layout(layout)?.points.iter();
     points.find(|point| point.parameter == parameter).map(|point| (row, point))
+}
+
+/// The processor on which seconds are compared: the one that timed the most rows, each with any of its seeds; of
+/// several the first by name.
+fn common_processor<'r>(rows: impl Iterator<Item = &'r [&'r RowResult]>) -> Option<&'r str> {
+    let mut timed = BTreeMap::<&str, usize>::new();
+    for seeds in rows {
+        let seeds = seeds.iter().filter(|seed| seed.pace().is_some());
+        let processors: BTreeSet<&str> = seeds.map(|seed| &seed.timing.processor[..]).collect();
+        processors.into_iter().for_each(|processor| *timed.entry(processor).or_default() += 1);
+    }
+    timed.into_iter().rev().max_by_key(|(_, rows)| *rows).map(|(processor, _)| processor)
 }
 
 /// Steps and processor seconds until each coverage was first reached without exploration; seconds at

@@ -291,3 +291,27 @@ fn what_slows_one_training_down_does_not_count_against_its_method() {
     let seconds: Vec<_> = learning.iter().map(|model| model.cpu_seconds.unwrap()).collect();
     assert_eq!(seconds, [5.0, 2.0, 2.0]);
 }
+
+#[test]
+fn seconds_of_one_processor_are_not_compared_with_those_of_another() {
+    let folder = tempdir().unwrap();
+    run(&plan(&["cg_cmarl", "iql_0.3", "iql_0.6", "vdn_0.3"], 3), folder.path());
+    let set = |row: &str, processor: &str, seconds: f64| {
+        let file = folder.path().join("rows").join(row);
+        let timing = json!({ "processor": processor, "cpu_seconds": [seconds] });
+        rewrite(&file, |row| row["timing"] = timing.clone());
+    };
+    set("ours/cg_cmarl_seed_1_n3.json", "slow", 5.0);
+    set("raw/iql_0.3_seed_1_n3.json", "slow", 4.0);
+    set("raw/iql_0.6_seed_1_n3.json", "fast", 1.0);
+    set("raw/vdn_0.3_seed_1_n3.json", "fast", 1.0);
+    let seconds = || {
+        let results = gather(folder.path(), Arm::Raw);
+        let learning = &results.team(3, "random").unwrap().learning;
+        learning.iter().map(|model| model.cpu_seconds).collect::<Vec<_>>()
+    };
+    // Two rows each: the first by name, on which CG-CMARL has no time.
+    assert_eq!(seconds(), [None, Some(1.0), Some(1.0), Some(1.0)]);
+    set("raw/vdn_0.3_seed_1_n3.json", "slow", 3.0);
+    assert_eq!(seconds(), [Some(5.0), Some(4.0), Some(4.0), Some(3.0)]);
+}

@@ -27,7 +27,7 @@ pub(crate) fn table(results: &Results) -> ExportTable {
     names.extend(["Most coverage".into(), format!("Seconds to {:.0} %", 100.0 * soon)]);
     ExportTable {
         name: "overview",
-        caption: "Coverage in % at collisions ÷ those that no action avoids (the floor), random layouts. Within: each seed's λ, price or limit with the most coverage within so many collisions, chosen on other start states; – where no seed has one. Seconds of one processor until the greedy team first covered so much (mean over the seeds, at the pace of the method's least disturbed training): of its fastest price.".into(),
+        caption: "Coverage in % at collisions ÷ those that no action avoids (the floor), random layouts. Within: each seed's λ, price or limit with the most coverage within so many collisions, chosen on other start states; – where no seed has one. Seconds of one processor until the greedy team first covered so much (mean over the seeds, at the pace of the method's least disturbed training, on the same kind of processor for all of a team): of its fastest price.".into(),
         head: names,
         rows: rows.collect(),
     }

@@ -318,7 +318,7 @@ fn learning(results: &Results) -> ExportTable {
     names.extend(head(&["Steps", "CPU s", "Converged"]));
     ExportTable {
         name: "learning",
-        caption: "Environment steps, and seconds of one processor, until the greedy team first covered so much (CG-CMARL at λ = 1; start states that nothing was tuned on), mean over the seeds; –: a seed never did. Seconds are at the pace of the method's least disturbed training, as other work on the machine slows some down. Converged: seeds whose greedy curve was flat at the end, and not at chance.".into(),
+        caption: "Environment steps, and seconds of one processor, until the greedy team first covered so much (CG-CMARL at λ = 1; start states that nothing was tuned on), mean over the seeds; –: a seed never did. Seconds are at the pace of the method's least disturbed training, as other work on the machine slows some down, all of a team on the one kind of processor that timed the most of its models. Converged: seeds whose greedy curve was flat at the end, and not at chance.".into(),
         head: names,
         rows: rows.collect(),
     }

@@ -163,6 +163,10 @@ fn a_directory_in_use_or_occupied_is_refused() {
         message(resume(&path).unwrap_err()),
         format!("{shown} holds no checkpoint to go on from")
     );
+    assert_eq!(
+        message(RunWriter::create(&path, "", &manifest()).unwrap_err()),
+        format!("{shown} already holds a run: choose another place with `--out DIR`")
+    );
     let occupied = root.path().display().to_string();
     assert_eq!(
         message(RunWriter::create(root.path(), "", &manifest()).unwrap_err()),

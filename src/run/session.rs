@@ -14,6 +14,9 @@ use crate::{
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+/// The entry of a checkpoint that holds the configuration of its training.
+const SETTINGS: &str = "settings";
+
 /// Follows a training from outside, and may ask it to stop.
 pub trait Watch {
     /// A round is over.
@@ -62,7 +65,7 @@ impl Session {
         let card = config.scenario()?.card()?;
         let manifest = Manifest::new(&config.task, &config.algorithm, config.seed, card);
         let mut writer = RunWriter::create(path, &config.to_toml(), &manifest)?;
-        writer.save_checkpoint(&mut training.save())?;
+        writer.save_checkpoint(&mut snapshot(&training, &config))?;
         Ok(Self { training, writer, config })
     }
 
@@ -81,6 +84,7 @@ impl Session {
         let checkpoint = writer.run().load_latest()?;
         let mut training = training(&config)?;
         training.load(&checkpoint)?;
+        refuse_edited(&config, &checkpoint, writer.run())?;
         // The logs are cut back only once the checkpoint is known to fit.
         writer.go_back(&checkpoint)?;
         Ok(Self { training, writer, config })
@@ -126,7 +130,7 @@ impl Session {
             }
             let stop = watch.stop();
             if round.checkpoint || stop {
-                let mut checkpoint = self.training.save();
+                let mut checkpoint = snapshot(&self.training, &self.config);
                 refuse_diverged(&checkpoint)?;
                 self.writer.save_checkpoint(&mut checkpoint)?;
             }
@@ -143,18 +147,34 @@ impl Session {
     }
 }
 
+/// A training as it stands, and the settings it goes by.
+fn snapshot<'t>(training: &'t Training, config: &Config) -> Checkpoint<'t> {
+    let mut checkpoint = training.save();
+    checkpoint.set(SETTINGS, config.to_toml());
+    checkpoint
+}
+
+/// Refuses a configuration that was changed since the checkpoint was taken; older ones hold no settings.
+fn refuse_edited(config: &Config, checkpoint: &Checkpoint<'_>, run: &RunDir) -> Result<()> {
+    if checkpoint.state[SETTINGS].is_null() {
+        return Ok(());
+    }
+    let text: String = checkpoint.entry(SETTINGS)?;
+    let began = Config::parse(&text)
+        .map_err(|message| Error::format(checkpoint.source(), None, message))?;
+    let Some(difference) = config.difference(&began) else { return Ok(()) };
+    let message =
+        format!("{difference}, with which the training began: put it back, or train anew");
+    Err(Error::format(run.path().join(files::CONFIG), None, message))
+}
+
 fn refuse_other_settings(config: &Config, place: &Path) -> Result<()> {
     let file = place.join(files::CONFIG);
     let text = std::fs::read_to_string(&file).map_err(Error::file(&file))?;
-    let mut found = Config::parse(&text).map_err(|message| Error::format(&file, None, message))?;
-    found.evaluation.clone_from(&config.evaluation);
-    if found == *config {
-        return Ok(());
-    }
-    let (has, wanted) = (found.training.total_steps, config.training.total_steps);
-    let steps = if has == wanted { String::new() } else { format!(" ({has} steps, not {wanted})") };
+    let found = Config::parse(&text).map_err(|message| Error::format(&file, None, message))?;
+    let Some(difference) = found.difference(config) else { return Ok(()) };
     Err(Error::Refused(format!(
-        "{} was trained with other settings{steps}: choose another folder with `--out DIR`, or remove it",
+        "{} was trained with other settings ({difference}): choose another folder with `--out DIR`, or remove it",
         place.display()
     )))
 }

@@ -17,12 +17,13 @@ pub(super) fn refuse_occupied(path: &Path) -> Result<()> {
     if is_cut_short(path) || names(path).is_empty() {
         return Ok(());
     }
-    Err(Error::Refused(if path.join(CONFIG).exists() {
-        format!(
+    let has_checkpoint = !names(&path.join(CHECKPOINTS)).is_empty();
+    Err(Error::Refused(match (path.join(CONFIG).exists(), has_checkpoint) {
+        (true, true) => format!(
             "{shown} already holds a run: continue it with `cgcmarl resume {shown}`, or {elsewhere}"
-        )
-    } else {
-        format!("{shown} exists and is not empty: {elsewhere}")
+        ),
+        (true, false) => format!("{shown} already holds a run: {elsewhere}"),
+        (false, _) => format!("{shown} exists and is not empty: {elsewhere}"),
     }))
 }
 

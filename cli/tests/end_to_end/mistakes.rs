@@ -17,6 +17,25 @@ fn a_run_that_exists_is_refused_untouched() {
     assert_eq!(content(&place.path("full")).len(), 1);
 }
 
+/// What `config.toml` says is what was trained.
+#[test]
+fn settings_edited_in_mid_training_are_refused_by_name() {
+    let place = Place::new();
+    place.train("run", &["total_steps=200"]);
+    let file = place.path("run/config.toml");
+    let config = fs::read_to_string(&file).unwrap();
+    let edited = config.replace("total_steps = 200", "total_steps = 300");
+    assert_ne!(edited, config);
+    fs::write(&file, edited).unwrap();
+    let before = content(&place.path("run"));
+    let remarks = place.fail(&["resume", "run"]);
+    let told = "config.toml: `training.total_steps` is 300, not 200, with which the training began";
+    assert!(remarks.contains(told), "{remarks}");
+    assert!(before == content(&place.path("run")), "the run was touched");
+    fs::write(&file, config.replace("memory_limit = 4", "memory_limit = 5")).unwrap();
+    place.succeed(&["resume", "run"]);
+}
+
 #[test]
 fn settings_that_cannot_work_are_named_and_leave_no_run() {
     let place = Place::new();

@@ -22,6 +22,10 @@ const DEFAULT_ALGORITHM: &str = "cg_cmarl";
 /// The preset that every algorithm has.
 const DEFAULT_PRESET: &str = "default";
 
+/// How a training is measured, saved and kept from growing: the same is learned whatever is said here.
+const DECIDE_NOTHING: [&str; 3] =
+    ["evaluation", "training.checkpoint_interval", "training.memory_limit"];
+
 /// Everything that defines a run. Of the algorithms' options only the chosen one's are there, under
 /// its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +128,12 @@ impl Config {
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.to_tree())
             .unwrap_or_else(|error| unreachable!("options are plain data: {error}"))
+    }
+
+    /// The first setting that decides what is learned, or what is logged of it, and is not as in another
+    /// configuration: its key and both values.
+    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+        tree::difference(&self.to_tree(), &other.to_tree(), &DECIDE_NOTHING)
     }
 
     /// Changes single values of a resolved configuration.

@@ -1,6 +1,7 @@
 //! A tree of settings: files merged into it, single values set by name.
 
 use crate::error::{Error, Result, closest};
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// Takes a group of settings out of a tree; an empty one where it is not there.
@@ -173,6 +174,27 @@ fn paths(tree: &Table, optional: &[String]) -> Vec<String> {
     all
 }
 
+/// The first setting, by name, that two trees do not have alike, with the value of each; not below `except`.
+pub(super) fn difference(tree: &Table, other: &Table, except: &[&str]) -> Option<String> {
+    let values = |tree: &Table| {
+        let mut all = BTreeMap::new();
+        walk(tree, "", &mut |path, value| {
+            let left_out = except.iter().any(|key| {
+                path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            });
+            if !value.is_table() && !left_out {
+                all.insert(path.to_owned(), value.to_string());
+            }
+        });
+        all
+    };
+    let (found, wanted) = (values(tree), values(other));
+    let mut keys = found.keys().chain(wanted.keys());
+    let key = keys.find(|key| found.get(*key) != wanted.get(*key))?;
+    let shown = |values: &BTreeMap<_, _>| values.get(key).map_or("nothing".into(), String::clone);
+    Some(format!("`{key}` is {}, not {}", shown(&found), shown(&wanted)))
+}
+
 /// Visits every value of a tree with its whole path.
 fn walk(tree: &Table, path: &str, visit: &mut dyn FnMut(&str, &Value)) {
     for (key, value) in tree {
@@ -187,6 +209,21 @@ fn walk(tree: &Table, path: &str, visit: &mut dyn FnMut(&str, &Value)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_difference_is_named_with_both_values() {
+        let tree = |text: &str| toml::from_str::<Table>(text).unwrap();
+        let one = tree("seed = 1\n[a.b]\ngamma = 0.9\nlist = [1]\n[play]\nepisodes = 3");
+        let two = tree("seed = 1\n[a.b]\ngamma = 0.8\nlist = [1]\nnew = true");
+        assert_eq!(difference(&one, &one, &[]), None);
+        let told = difference(&one, &two, &["play"]);
+        assert_eq!(told.as_deref(), Some("`a.b.gamma` is 0.9, not 0.8"));
+        let told = difference(&one, &two, &["play", "a.b.gamma"]);
+        assert_eq!(told.as_deref(), Some("`a.b.new` is nothing, not true"));
+        let told = difference(&one, &two, &["a"]);
+        assert_eq!(told.as_deref(), Some("`play.episodes` is 3, not nothing"));
+        assert_eq!(difference(&one, &two, &["a.b", "play"]), None);
+    }
 
     #[test]
     fn a_group_of_the_tasks_own_names_takes_any_of_them_again_and_again() {

@@ -41,11 +41,7 @@ impl Conditions {
         ];
         for (option, value) in flags {
             let Some(value) = value else { continue };
-            let twice = changes
-                .iter()
-                .any(|(key, _)| key == option || key.ends_with(&format!(".{option}")));
-            let reason = format!("`{option}=…` is given, too; one of them says it all");
-            ensure!(!twice, Error::setting(&format!("--{option}"), value, reason));
+            refuse_twice(&changes, option, &value)?;
             let is_known = options.iter().any(|known| known.key == option);
             let reason = format!("the task {} has no such option", config.task);
             ensure!(is_known, Error::setting(&format!("--{option}"), value, reason));
@@ -53,4 +49,25 @@ impl Conditions {
         }
         Ok(config.with(&changes)?)
     }
+
+    /// Sets the number of episodes where there is a flag for it.
+    pub(super) fn set_episodes(
+        &self,
+        flag: Option<usize>,
+        config: &mut Config,
+    ) -> anyhow::Result<()> {
+        let Some(episodes) = flag else { return Ok(()) };
+        refuse_twice(&overrides(&self.settings)?, "episodes", &episodes.to_string())?;
+        config.evaluation.episodes = episodes;
+        Ok(())
+    }
+}
+
+/// Refuses a flag for what a `key=value` sets, too.
+fn refuse_twice(changes: &[(String, String)], option: &str, value: &str) -> anyhow::Result<()> {
+    let twice = |key: &str| key == option || key.ends_with(&format!(".{option}"));
+    let reason = format!("`{option}=…` is given, too; one of them says it all");
+    let error = Error::setting(&format!("--{option}"), value, reason);
+    ensure!(!changes.iter().any(|(key, _)| twice(key)), error);
+    Ok(())
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     let mut model = Model::open(&args.run)?;
     let mut config = args.conditions.apply(&model.config)?;
     model.act_as(&config)?;
-    config.evaluation.episodes = args.episodes.unwrap_or(config.evaluation.episodes);
+    args.conditions.set_episodes(args.episodes, &mut config)?;
     let spec = config.scenario()?.spec()?;
     if args.adaptation.is_wanted()? {
         multiplier::refuse_baseline(&model, "--adapt")?;

@@ -107,7 +107,7 @@ impl SweepArgs {
             multiplier::refuse_baseline(&model, "--multipliers")?;
             multiplier::apply_lists(&self.multipliers, &spec, &mut config.evaluation)?;
         }
-        config.evaluation.episodes = self.episodes.unwrap_or(config.evaluation.episodes);
+        self.conditions.set_episodes(self.episodes, &mut config)?;
         config.evaluation.check(&spec)?;
         Ok((model, config))
     }

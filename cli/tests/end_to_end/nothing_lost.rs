@@ -194,6 +194,8 @@ fn words_that_would_be_ignored_are_refused() {
             "`--agents`: 4 (`agents=…` is given, too",
         ),
         (&["evaluate", SPREAD, "--layout", "line", "layout=random"], "`--layout`: line"),
+        (&["evaluate", SPREAD, "--episodes", "3", "episodes=7"], "`--episodes`: 3 (`episodes=…`"),
+        (&["sweep", SPREAD, "--episodes", "3", "evaluation.episodes=7"], "`--episodes`: 3"),
         (
             &[
                 "choose",

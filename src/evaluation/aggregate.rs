@@ -41,12 +41,15 @@ pub fn probability_of_improvement(tasks: &[Vec<f64>], of_other: &[Vec<f64>]) -> 
     mean(&shares)
 }
 
+/// Scores that differ by no more are equal: sums that are, differ in their last digits by the order of adding.
+const TIE: f64 = 1e-9;
+
 /// The Mann-Whitney statistic as a share of all pairs.
 fn share_of_wins(own: &[f64], other: &[f64]) -> f64 {
-    let won = |left: f64, right: f64| match left.total_cmp(&right) {
-        std::cmp::Ordering::Greater => 1.0,
-        std::cmp::Ordering::Equal => 0.5,
-        std::cmp::Ordering::Less => 0.0,
+    let won = |left: f64, right: f64| match left - right {
+        more if more > TIE => 1.0,
+        less if less < -TIE => 0.0,
+        _ => 0.5,
     };
     let pairs = own.iter().flat_map(|left| other.iter().map(move |right| won(*left, *right)));
     pairs.sum::<f64>() / (own.len() * other.len()) as f64

@@ -10,7 +10,7 @@ use super::{
     rows::Rows,
 };
 use cgcmarl::evaluation::statistics::{mean, sample_deviation};
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 /// Limits on collisions, in units of those that no action avoids.
 pub const LIMITS: [f64; 4] = [1.1, 1.5, 3.0, 10.0];
@@ -69,14 +69,19 @@ fn over_floor(point: &PlayedPoint) -> f64 {
     point.trade_off().collisions / Some(point.mean(FLOOR)).filter(|f| *f > 0.0).unwrap_or(1e-4)
 }
 
+/// More coverage, and of as much fewer collisions.
+fn better(a: &PlayedPoint, b: &PlayedPoint) -> Ordering {
+    let (a, b) = (a.trade_off(), b.trade_off());
+    a.coverage.total_cmp(&b.coverage).then(b.collisions.total_cmp(&a.collisions))
+}
+
 fn within(algorithm: &str, limit: f64, seeds: &BTreeMap<u64, Vec<Candidate<'_>>>) -> Chosen {
     let mut chosen =
         Chosen { algorithm: algorithm.into(), times_floor: limit, ..Chosen::default() };
     let (mut coverage, mut collisions) = (vec![], vec![]);
     for points in seeds.values() {
         let safe = points.iter().filter(|(selection, _)| over_floor(selection) <= limit);
-        let best =
-            safe.max_by(|a, b| a.0.trade_off().coverage.total_cmp(&b.0.trade_off().coverage));
+        let best = safe.max_by(|a, b| better(a.0, b.0));
         chosen.found += usize::from(best.is_some());
         let safest = || points.iter().min_by(|a, b| over_floor(a.0).total_cmp(&over_floor(b.0)));
         let Some((_, report)) = best.or_else(safest) else { continue };
@@ -113,6 +118,13 @@ mod tests {
         assert_eq!((chosen.found, chosen.parameters[0].as_str()), (1, "λ=1"));
         assert_eq!(chosen.coverage.0, 0.7);
         assert!((chosen.collisions_over_floor - 1.6).abs() < 1e-12);
+        // Of points that cover as much the one with fewer collisions.
+        let even = [point("λ=1", 0.9, 0.011), point("λ=0", 0.9, 0.012)];
+        for order in [[0, 1], [1, 0]] {
+            let candidates = order.map(|index| (&even[index], &even[index])).to_vec();
+            let chosen = within("it", 1.5, &BTreeMap::from([(1, candidates)]));
+            assert_eq!(chosen.parameters, ["λ=1"]);
+        }
         // Where nothing keeps the limit, the safest is shown and not counted.
         let strict = within("it", 1.05, &seeds);
         assert_eq!((strict.found, strict.parameters[0].as_str()), (0, "λ=2"));

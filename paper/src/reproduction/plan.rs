@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn every_method_gets_the_same_steps_and_pays_at_the_same_distance() {
+    fn every_method_gets_the_same_steps_and_the_same_cost_distance() {
         let plan = plan();
         assert_eq!(plan.jobs().len(), 2 * 2 * plan.rows.len());
         for job in plan.jobs() {

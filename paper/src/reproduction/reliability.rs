@@ -1,7 +1,8 @@
 //! Each method over all team sizes and layouts in a few numbers with their intervals, as rliable has them.
 //!
 //! A run's score on a task (a team size and a layout) is the hypervolume of its points: of all trained
-//! prices of one seed, or of the sweep of one model.
+//! prices of one seed, or of the sweep of one model. For intervals seeds and start states are drawn anew, once for
+//! all layouts of a team size: the same models play them, from the same starts.
 
 use super::{
     arm::Arm,
@@ -18,12 +19,12 @@ use cgcmarl::{
         Estimate,
         aggregate::{
             TaskScores, interquartile_mean_of_runs, interval, performance_profile,
-            probability_of_improvement, resampled,
+            probability_of_improvement,
         },
         front::RANDOM,
         pareto::hypervolume,
     },
-    rng::{Purpose, Streams},
+    rng::{Purpose, Rng, Streams},
 };
 use std::collections::BTreeMap;
 
@@ -38,6 +39,7 @@ type TaskRuns = Vec<SeedPoints>;
 
 /// A team size and a layout.
 struct Task {
+    n_agents: usize,
     random_collisions: f64,
     n_episodes: usize,
     /// The runs of each method, in the order of the methods.
@@ -51,15 +53,10 @@ pub(super) fn reliability(rows: &Rows, arm: Arm) -> Vec<MethodReliability> {
         return vec![];
     }
     let tasks = tasks(rows, arm, &methods);
-    let means = scores(&tasks, methods.len(), |task| vec![1.0; task.n_episodes]);
+    let means = scores(&tasks, methods.len());
     let mut rng = Streams::new(0).rng(Purpose::Bootstrap, 1);
-    let resamples: Vec<Vec<TaskScores>> = (0..N_RESAMPLES)
-        .map(|_| {
-            let drawn =
-                scores(&tasks, methods.len(), |task| drawn_weights(task.n_episodes, &mut rng));
-            drawn.iter().map(|tasks| resampled(tasks, &mut rng)).collect()
-        })
-        .collect();
+    let resamples: Vec<Vec<TaskScores>> =
+        (0..N_RESAMPLES).map(|_| resampled_scores(&tasks, methods.len(), &mut rng)).collect();
     let of = |index: usize| method(methods[index], index, &means, &resamples);
     (0..methods.len()).map(of).collect()
 }
@@ -122,7 +119,7 @@ fn tasks(rows: &Rows, arm: Arm, methods: &[&str]) -> Vec<Task> {
             let episodes = methods.iter().flatten().flatten().map(Vec::len);
             let Some(n_episodes) = episodes.min() else { continue };
             let random_collisions = random.trade_off().collisions;
-            tasks.push(Task { random_collisions, n_episodes, methods });
+            tasks.push(Task { n_agents, random_collisions, n_episodes, methods });
         }
     }
     tasks
@@ -145,17 +142,33 @@ fn runs(rows: &Rows, arm: Arm, algorithm: &str, n_agents: usize, layout: &str) -
     seeds.into_values().filter(|(n, _)| *n == all).map(|(_, points)| points).collect()
 }
 
-/// The score of every run, when start states count as often as the weights say.
-fn scores(
-    tasks: &[Task],
-    n_methods: usize,
-    mut weights: impl FnMut(&Task) -> Vec<f64>,
-) -> Vec<TaskScores> {
+/// The score of every run.
+fn scores(tasks: &[Task], n_methods: usize) -> Vec<TaskScores> {
     let mut all = vec![TaskScores::new(); n_methods];
     for task in tasks {
-        let weights = weights(task);
+        let weights = vec![1.0; task.n_episodes];
         for (scores, runs) in all.iter_mut().zip(&task.methods) {
             scores.push(runs.iter().map(|points| score(task, points, &weights)).collect());
+        }
+    }
+    all
+}
+
+/// The scores of seeds and start states that were drawn anew for each team size.
+fn resampled_scores(tasks: &[Task], n_methods: usize, rng: &mut Rng) -> Vec<TaskScores> {
+    let mut weights: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+    let mut seeds: BTreeMap<(usize, usize, usize), Vec<usize>> = BTreeMap::new();
+    let mut all = vec![TaskScores::new(); n_methods];
+    for task in tasks {
+        let (n_agents, n_episodes) = (task.n_agents, task.n_episodes);
+        let weights =
+            weights.entry((n_agents, n_episodes)).or_insert_with(|| drawn_weights(n_episodes, rng));
+        for (method, (scores, runs)) in all.iter_mut().zip(&task.methods).enumerate() {
+            let n_seeds = runs.len();
+            let drawn = seeds
+                .entry((method, n_agents, n_seeds))
+                .or_insert_with(|| (0..n_seeds).map(|_| rng.below(n_seeds)).collect());
+            scores.push(drawn.iter().map(|seed| score(task, &runs[*seed], weights)).collect());
         }
     }
     all
@@ -200,6 +213,26 @@ mod tests {
         assert_eq!((seeds.len(), seeds[0].len()), (1, priced().count()));
         rows.trained.retain(|row| row.row != "iql_0.6");
         assert!(runs(&rows, Arm::Shared, "iql", 3, "random").is_empty());
+    }
+
+    /// A seed that is better everywhere is drawn, or not, for every layout alike.
+    #[test]
+    fn layouts_of_a_team_share_their_draws() {
+        let run = |coverage| vec![vec![TradeOff { coverage, collisions: 0.0 }; 4]];
+        let task = |n_agents| Task {
+            n_agents,
+            random_collisions: 1.0,
+            n_episodes: 4,
+            methods: vec![vec![run(0.0), run(1.0)]],
+        };
+        let mut rng = Streams::new(0).rng(Purpose::Bootstrap, 1);
+        let mut teams_differ = false;
+        for _ in 0..20 {
+            let drawn = &resampled_scores(&[task(3), task(3), task(4)], 1, &mut rng)[0];
+            assert_eq!(drawn[0], drawn[1]);
+            teams_differ |= drawn[0] != drawn[2];
+        }
+        assert!(teams_differ);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Attained fronts with bands over the seeds, and performance profiles.
 
 use super::reproduction::display_name;
+use cgcmarl::evaluation::statistics::quantile;
 use cgcmarl_paper::{
     reproduction::{MethodReliability, Results, THRESHOLDS, Team},
     tables::TradeOff,
@@ -50,7 +51,7 @@ fn curve(team: &Team, algorithm: &str, places: &[f64]) -> Option<Curve> {
         attained.sort_by(f64::total_cmp);
         let (Some(&worst), Some(&best)) = (attained.first(), attained.last()) else { continue };
         if worst > 0.0 {
-            points.push((place, 100.0 * attained[attained.len() / 2]));
+            points.push((place, 100.0 * quantile(&attained, 0.5)));
             band.push((100.0 * worst, 100.0 * best));
         }
     }
@@ -109,5 +110,9 @@ mod tests {
             (80.0, (60.0, 90.0))
         );
         assert!(curve.points.is_sorted_by(|a, b| a.1 <= b.1));
+        // Between the two middle ones of an even number of seeds.
+        let points = vec![point(&[at(0.4, 0.01), at(0.8, 0.02)]), point(&[at(0.4, 0.1); 2])];
+        let even = super::figure(&Team { n_agents: 3, points, ..Team::default() }).unwrap();
+        assert!((even.curves[0].points.last().unwrap().1 - 60.0).abs() < 1e-9);
     }
 }

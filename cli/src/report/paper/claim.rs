@@ -4,7 +4,10 @@ use super::reproduction::display_name;
 use cgcmarl_paper::reproduction::{Arm, Dominance, OUR_ALGORITHM, Point, Results, Team};
 use std::fmt::Write as _;
 
-/// The sentence about dominance, then what is not dominated, and by how much.
+/// A share of resamples from which on a point is surely dominated.
+const SURE: f64 = 0.95;
+
+/// The sentence about dominance, both ways where it counts most, then what is not dominated, and by how much.
 pub(crate) fn claim(results: &Results) -> String {
     let all: Vec<(&Team, &Dominance)> = results
         .teams
@@ -14,11 +17,9 @@ pub(crate) fn claim(results: &Results) -> String {
             ours.map(move |entry| (team, entry))
         })
         .collect();
-    let count = |converged: bool, dominated: bool| {
-        let is_counted = |(_, entry): &&(&Team, &Dominance)| {
-            (entry.converged || !converged) && (entry.dominated || !dominated)
-        };
-        all.iter().filter(is_counted).count()
+    let count = |converged: bool, is_meant: &dyn Fn(&Dominance) -> bool| {
+        let entries = all.iter().map(|(_, entry)| *entry);
+        entries.filter(|entry| (entry.converged || !converged) && is_meant(entry)).count()
     };
     if all.is_empty() {
         return "No baseline was measured beside CG-CMARL.\n".into();
@@ -30,18 +31,22 @@ pub(crate) fn claim(results: &Results) -> String {
         "see the rows of MPE2"
     };
     let mut text = format!(
-        "Of {} converged baseline points ({} in all; the baselines {eyes}), the front of CG-CMARL dominates {} ({} of all).\n",
-        count(true, false),
-        count(false, false),
-        count(true, true),
-        count(false, true),
+        "Of {} converged baseline points ({} in all; the baselines {eyes}), the front of CG-CMARL dominates {} ({} of all), {} ({}) in at least {:.0} % of resampled seeds and start states.\n",
+        count(true, &|_| true),
+        count(false, &|_| true),
+        count(true, &is_dominated),
+        count(false, &is_dominated),
+        count(true, &is_surely_dominated),
+        count(false, &is_surely_dominated),
+        100.0 * SURE,
     );
+    text += &both_ways(results);
     let exceptions: Vec<_> = all.iter().filter(|(_, entry)| !entry.dominated).collect();
     if exceptions.is_empty() {
         text += "There is no exception.\n";
         return text;
     }
-    text += "Not dominated:\n";
+    text += "\nNot dominated:\n";
     for (team, entry) in exceptions {
         let converged = if entry.converged { "converged" } else { "not converged" };
         let _ = writeln!(
@@ -54,6 +59,39 @@ pub(crate) fn claim(results: &Results) -> String {
             100.0 * entry.probability,
             beside_ours(team, entry),
         );
+    }
+    text
+}
+
+fn is_dominated(entry: &Dominance) -> bool {
+    entry.dominated
+}
+
+fn is_surely_dominated(entry: &Dominance) -> bool {
+    entry.dominated && entry.probability >= SURE
+}
+
+/// On random layouts: how many points of each method our front dominates, and how many of ours its front does.
+fn both_ways(results: &Results) -> String {
+    let mut text = "\nRandom layouts, both ways (in brackets: in at least 95 % of resamples):\n\n\
+         | N | Method | Its points that the front of CG-CMARL dominates | Points of CG-CMARL that its front dominates |\n\
+         | --- | --- | --- | --- |\n"
+        .to_owned();
+    for team in results.on_random_layouts() {
+        for method in team.methods().into_iter().filter(|method| *method != OUR_ALGORITHM) {
+            let counted = |of: &str, by: &str| {
+                let both = |entry: &&Dominance| entry.algorithm == of && entry.by == by;
+                let entries: Vec<_> = team.dominance.iter().filter(both).collect();
+                let count = |is_meant: fn(&Dominance) -> bool| {
+                    entries.iter().filter(|entry| is_meant(entry)).count()
+                };
+                let (dominated, surely) = (count(is_dominated), count(is_surely_dominated));
+                format!("{dominated} of {} ({surely})", entries.len())
+            };
+            let (n_agents, name) = (team.n_agents, display_name(method));
+            let (ours, its) = (counted(method, OUR_ALGORITHM), counted(OUR_ALGORITHM, method));
+            let _ = writeln!(text, "| {n_agents} | {name} | {ours} | {its} |");
+        }
     }
     text
 }
@@ -115,13 +153,35 @@ mod tests {
             entry("lr=0.3", true, false),
             entry("lr=0.6", false, true),
         ];
-        let team = Team { n_agents: 3, layout: "random".into(), dominance, ..Team::default() };
+        let theirs = |parameter: &str, dominated, probability| Dominance {
+            algorithm: OUR_ALGORITHM.into(),
+            by: "vdn".into(),
+            probability,
+            ..entry(parameter, true, dominated)
+        };
+        let dominance = dominance.into_iter().chain([
+            theirs("λ=0", true, 0.97),
+            theirs("λ=1", true, 0.5),
+            theirs("λ=2", false, 0.1),
+        ]);
+        let named = |algorithm: &str| Point { algorithm: algorithm.into(), ..Point::default() };
+        let team = Team {
+            n_agents: 3,
+            layout: "random".into(),
+            points: vec![named(OUR_ALGORITHM), named("vdn")],
+            dominance: dominance.collect(),
+            ..Team::default()
+        };
         let results = Results { teams: vec![team], ..Results::default() };
-        assert_eq!(
-            claim(&results),
-            "Of 2 converged baseline points (3 in all; the baselines see the rows of MPE2), the front of CG-CMARL dominates 1 (2 of all).\n\
-             Not dominated:\n- N = 3, random layout: VDN lr=0.3 (converged; dominated in 25 % of resamples)\n"
-        );
+        let told = claim(&results);
+        assert!(told.starts_with(
+            "Of 2 converged baseline points (3 in all; the baselines see the rows of MPE2), the front of CG-CMARL \
+             dominates 1 (2 of all), 0 (0) in at least 95 % of resampled seeds and start states.\n"
+        ));
+        assert!(told.contains("| 3 | VDN | 2 of 3 (0) | 2 of 3 (1) |\n"), "{told}");
+        assert!(told.contains(
+            "\nNot dominated:\n- N = 3, random layout: VDN lr=0.3 (converged; dominated in 25 % of resamples)"
+        ));
         assert!(claim(&Results::default()).starts_with("No baseline"));
     }
 

@@ -2,7 +2,10 @@
 
 use super::reproduction::{display_name, head};
 use crate::report::export_table::{Cell, ExportTable};
-use cgcmarl_paper::reproduction::{COVERAGES, Chosen, LIMITS, Point, Results, Team};
+use cgcmarl_paper::reproduction::{Arm, COVERAGES, Chosen, LIMITS, Point, Results, Team};
+
+/// What the baselines of the arm `shared` lack of what their names or its name promise.
+const SHARED: &str = " DCG and CASEC see the world's frame, since their payoffs join what two agents see. With six and ten agents the critics of MAPPO and its kin see what the agent sees (`global_state=false`), since teams of several sizes learn.";
 
 /// Each method of each team size on random layouts.
 pub(crate) fn table(results: &Results) -> ExportTable {
@@ -25,9 +28,10 @@ pub(crate) fn table(results: &Results) -> ExportTable {
     let mut names = head(&["N", "Method", "Points (seeds)"]);
     names.extend(LIMITS.map(|limit| format!("Within {limit} × floor")));
     names.extend(["Most coverage".into(), format!("Seconds to {:.0} %", 100.0 * soon)]);
+    let note = if results.arm == Arm::Shared { SHARED } else { "" };
     ExportTable {
         name: "overview",
-        caption: "Coverage in % at collisions ÷ those that no action avoids (the floor), random layouts. Within: each seed's λ, price or limit with the most coverage within so many collisions, chosen on other start states; – where no seed has one. Seconds of one processor until the greedy team first covered so much (mean over the seeds, at the pace of the method's least disturbed training, on the same kind of processor for all of a team): of its fastest price.".into(),
+        caption: "Coverage in % at collisions ÷ those that no action avoids (the floor), random layouts. Within: each seed's λ, price or limit with the most coverage within so many collisions, chosen on other start states, so that it may lie a little beyond on these; the mean is over all seeds, the safest point standing for a seed that has none, and – where no seed has one. Seconds of one processor until the greedy team first covered so much (mean over the seeds, at the pace of the method's least disturbed training, on the same kind of processor for all of a team): of its fastest price.".to_owned() + note,
         head: names,
         rows: rows.collect(),
     }

@@ -61,7 +61,7 @@ pub(crate) fn table(results: &Results) -> ExportTable {
     }
     ExportTable {
         name: "stock",
-        caption: "Simple Spread as MPE2 ships it, three agents: return as published tables count it (3 × team return − 50 × collisions per step − 75), ± one sample deviation of its first term over the seeds; a method with multipliers at its best one.".into(),
+        caption: "Simple Spread as MPE2 ships it, three agents: return as published tables count it (3 × team return − 50 × collisions per step − 75), ± one sample deviation of its first term over the seeds; a method with multipliers at its best one. The baselines see the rows that MPE2 shows an agent, CG-CMARL the relative rows of its regions; published returns are after the steps that stand beside them.".into(),
         head: head(&["Method", "Param.", "Return", "Coverage (%)", "Steps", "Seeds", "Source"]),
         rows,
     }

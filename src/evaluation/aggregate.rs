@@ -129,6 +129,13 @@ mod tests {
     }
 
     #[test]
+    fn a_score_ties_with_itself_in_whatever_order_it_was_added_up() {
+        let (one, other) = ([vec![0.1 + 0.2]], [vec![0.3]]);
+        assert_ne!(one, other);
+        assert_eq!(probability_of_improvement(&one, &other), 0.5);
+    }
+
+    #[test]
     fn numbers_are_those_of_rliable() {
         let fixture = fixture();
         for case in fixture["cases"].as_array().unwrap() {

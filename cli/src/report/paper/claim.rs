@@ -43,7 +43,7 @@ pub(crate) fn claim(results: &Results) -> String {
     text += &both_ways(results);
     let exceptions: Vec<_> = all.iter().filter(|(_, entry)| !entry.dominated).collect();
     if exceptions.is_empty() {
-        text += "There is no exception.\n";
+        text += "\nThere is no exception.\n";
         return text;
     }
     text += "\nNot dominated:\n";
@@ -73,10 +73,12 @@ fn is_surely_dominated(entry: &Dominance) -> bool {
 
 /// On random layouts: how many points of each method our front dominates, and how many of ours its front does.
 fn both_ways(results: &Results) -> String {
-    let mut text = "\nRandom layouts, both ways (in brackets: in at least 95 % of resamples):\n\n\
+    let mut text = format!(
+        "\nRandom layouts, both ways (in brackets: in at least {:.0} % of resamples):\n\n\
          | N | Method | Its points that the front of CG-CMARL dominates | Points of CG-CMARL that its front dominates |\n\
-         | --- | --- | --- | --- |\n"
-        .to_owned();
+         | --- | --- | --- | --- |\n",
+        100.0 * SURE
+    );
     for team in results.on_random_layouts() {
         for method in team.methods().into_iter().filter(|method| *method != OUR_ALGORITHM) {
             let counted = |of: &str, by: &str| {

@@ -203,6 +203,9 @@ fn options_that_cannot_work_are_refused_by_name() {
     assert!(options_error(|o| o.agents = 1).contains("`agents`: 1"));
     assert!(options_error(|o| o.radius = Some(f64::NAN)).contains("`radius`"));
     assert!(options_error(|o| o.cost_distance = Some(-1.0)).contains("`cost_distance`: -1"));
+    assert!(options_error(|o| o.cost_radii = Some(0.0)).contains("`cost_radii`: 0"));
+    let twice = options_error(|o| (o.cost_distance, o.cost_radii) = (Some(0.2), Some(2.0)));
+    assert!(twice.contains("`cost_radii`: 2") && twice.contains("`cost_distance` is 0.2"));
     assert!(options_error(|o| o.horizon = 0).contains("`horizon`"));
     assert!(options_error(|o| o.local_ratio = Some(1.5)).contains("`local_ratio`: 1.5"));
     assert!(options_error(|o| o.constraints.clear()).contains("`constraints`"));
@@ -222,6 +225,8 @@ fn presets_resolve_to_the_documented_values() {
     assert_eq!(resolved(4, Physics::Paper), (0.08, false, 0.0, 2.125 * 0.08));
     assert_eq!(resolved(16, Physics::Paper), (0.04, false, 0.0, 2.125 * 0.04));
     assert_eq!(resolved(3, Physics::Mpe2), (0.15, true, 0.5, 2.125 * 0.15));
+    let contact = SimpleSpreadOptions { agents: 16, cost_radii: Some(2.0), ..Default::default() };
+    assert_eq!(contact.resolved().cost_distance, Some(0.08), "whatever the team's radius");
     let text = toml::to_string(&SimpleSpreadOptions::default()).unwrap();
     let read: SimpleSpreadOptions = toml::from_str(&text).unwrap();
     assert_eq!(read, SimpleSpreadOptions::default());

@@ -47,8 +47,10 @@ pub struct SimpleSpreadOptions {
     pub actions: Option<ActionSet>,
     /// What is paid for, in the order of every per-constraint array.
     pub constraints: Vec<Cost>,
-    /// Agents closer than this pay the collision cost: 2.125·radius, a little before they touch.
+    /// Agents closer than this pay the collision cost: `cost_radii` radii where it is not set.
     pub cost_distance: Option<f64>,
+    /// The same in radii, for teams whose agents differ in size; 2.125, a little before they touch at 2.
+    pub cost_radii: Option<f64>,
     /// How the task reward reaches the regions.
     pub reward: RewardRule,
     /// What a region sees.
@@ -71,6 +73,7 @@ impl Default for SimpleSpreadOptions {
             actions: None,
             constraints: vec![Cost::Collision],
             cost_distance: None,
+            cost_radii: None,
             reward: RewardRule::Shared,
             observation: ObservationOptions::default(),
             graph: GraphOptions::default(),
@@ -199,13 +202,14 @@ impl SimpleSpreadOptions {
         let radius = self.radius.unwrap_or(if paper { 0.08 * scale } else { 0.15 });
         let actions = if paper { ActionSet::Grid } else { ActionSet::Discrete };
         // What is paid for begins before what collides, whatever the radius.
-        let cost_distance = COST_RADII * radius;
+        let cost_distance = self.cost_radii.unwrap_or(COST_RADII) * radius;
         let mut resolved = self.clone();
         resolved.radius = Some(radius);
         resolved.contact = Some(self.contact.unwrap_or(!paper));
         resolved.local_ratio = Some(self.local_ratio.unwrap_or(if paper { 0.0 } else { 0.5 }));
         resolved.actions = Some(self.actions.unwrap_or(actions));
         resolved.cost_distance = Some(self.cost_distance.unwrap_or(cost_distance));
+        resolved.cost_radii = None;
         resolved.observation.landmarks = Some(self.observation.n_landmarks(self.agents));
         if self.observation.agent_row == AgentRowKind::Shared {
             resolved.observation.others = Some(self.observation.n_others(self.agents));
@@ -220,6 +224,11 @@ impl SimpleSpreadOptions {
         }
         self.radius.map_or(Ok(()), |radius| positive("radius", radius, 10.0))?;
         self.cost_distance.map_or(Ok(()), |far| positive("cost_distance", far, 100.0))?;
+        self.cost_radii.map_or(Ok(()), |radii| positive("cost_radii", radii, 100.0))?;
+        if let (Some(far), Some(radii)) = (self.cost_distance, self.cost_radii) {
+            let reason = format!("`cost_distance` is {far} already: set one of the two");
+            return Err(Error::setting("cost_radii", radii, reason));
+        }
         count("horizon", self.horizon as u64, 1..=MAX_HORIZON)?;
         if let Some(ratio) = self.local_ratio.filter(|ratio| !(0.0..=1.0).contains(ratio)) {
             return Err(Error::setting("local_ratio", ratio, "must be from 0 to 1"));

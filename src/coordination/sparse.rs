@@ -6,6 +6,7 @@
 
 use super::{Coordination, Coordinator, FactorTables};
 use crate::graph::{CoordinationGraph, JointAction};
+use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 /// Which pairs of a decision are coordinated.
@@ -67,6 +68,10 @@ struct Marginals {
     rows: Vec<f64>,
     columns: Vec<f64>,
     mean: f64,
+    /// The table row by row and column by column.
+    by_rows: Vec<f64>,
+    by_columns: Vec<f64>,
+    squares: Vec<f64>,
 }
 
 impl Sparse {
@@ -112,7 +117,7 @@ impl Sparse {
         for &(_, region) in &ranked[*n_kept..] {
             let members = graph.region(region);
             marginals.read(tables.region(region), tables.n_actions()[members[1]]);
-            let Marginals { rows, columns, mean } = &*marginals;
+            let Marginals { rows, columns, mean, .. } = &*marginals;
             for (agent, part) in members.iter().zip([rows, columns]) {
                 let alone = self.tables.agent_mut(*agent).iter_mut().zip(part);
                 alone.for_each(|(payoff, part)| *payoff += (part - 0.5 * mean) as f32);
@@ -136,7 +141,7 @@ impl PairRanking {
             let is_open = members.len() == 2 && table.iter().all(|payoff| payoff.is_finite());
             let score = if is_open {
                 self.marginals.read(table, tables.n_actions()[members[1]]);
-                self.marginals.score(table, kept_by)
+                self.marginals.score(kept_by)
             } else {
                 f64::INFINITY
             };
@@ -159,48 +164,75 @@ impl Marginals {
     /// Means over the actions of the other member, and over all.
     fn read(&mut self, table: &[f32], n_columns: usize) {
         let n_rows = table.len() / n_columns;
-        self.rows.clear();
-        self.columns.clear();
-        self.columns.resize(n_columns, 0.0);
-        for row in table.chunks_exact(n_columns) {
-            let mut sum = 0.0;
-            for (column, &payoff) in self.columns.iter_mut().zip(row) {
-                *column += f64::from(payoff);
-                sum += f64::from(payoff);
-            }
-            self.rows.push(sum / n_columns as f64);
+        let Self { rows, columns, by_rows, by_columns, .. } = self;
+        by_rows.clear();
+        by_rows.extend(table.iter().map(|payoff| f64::from(*payoff)));
+        by_columns.resize(table.len(), 0.0);
+        for (row, payoffs) in by_rows.chunks_exact(n_columns).enumerate() {
+            let column = by_columns[row..].iter_mut().step_by(n_rows);
+            column.zip(payoffs).for_each(|(cell, payoff)| *cell = *payoff);
         }
-        self.columns.iter_mut().for_each(|column| *column /= n_rows as f64);
+        sum_columns(by_rows, n_columns, columns);
+        columns.iter_mut().for_each(|sum| *sum /= n_rows as f64);
+        sum_columns(by_columns, n_rows, rows);
+        rows.iter_mut().for_each(|sum| *sum /= n_columns as f64);
         self.mean = self.rows.iter().sum::<f64>() / n_rows as f64;
     }
 
     /// How much a pair is worth a message; after [`Self::read`] of its table.
-    fn score(&self, table: &[f32], by: PairScore) -> f64 {
-        let (n_rows, n_columns) = (self.rows.len(), self.columns.len());
-        let cells = || (0..n_rows).flat_map(|row| (0..n_columns).map(move |column| (row, column)));
-        let payoff = |(row, column): (usize, usize)| f64::from(table[row * n_columns + column]);
+    fn score(&mut self, by: PairScore) -> f64 {
+        let mean = self.mean;
+        let Self { rows, columns, by_rows, by_columns, squares, .. } = self;
+        let (n_rows, n_columns) = (rows.len(), columns.len());
         match by {
             PairScore::Coupling => {
-                let rest = |at: (usize, usize)| {
-                    payoff(at) - self.rows[at.0] - self.columns[at.1] + self.mean
-                };
-                cells().map(|at| rest(at).powi(2)).sum::<f64>() / table.len() as f64
+                let cells = by_rows.chunks_exact(n_columns).zip(&*rows);
+                let rests = cells.flat_map(|(payoffs, row)| {
+                    let cells = payoffs.iter().zip(&*columns);
+                    cells.map(move |(payoff, column)| payoff - row - column + mean)
+                });
+                rests.map(|rest| rest * rest).sum::<f64>() / by_rows.len() as f64
             }
             PairScore::Variance => {
-                let over_columns = (0..n_rows).map(|row| {
-                    let squares =
-                        (0..n_columns).map(|c| (payoff((row, c)) - self.rows[row]).powi(2));
-                    squares.sum::<f64>() / n_columns as f64
-                });
-                let over_rows = (0..n_columns).map(|column| {
-                    let squares =
-                        (0..n_rows).map(|r| (payoff((r, column)) - self.columns[column]).powi(2));
-                    squares.sum::<f64>() / n_rows as f64
-                });
-                over_columns.chain(over_rows).fold(0.0, f64::max)
+                let mut largest = |table: &[f64], means: &[f64], n: usize| {
+                    sum_squares(table, means, squares);
+                    squares.iter().map(|sum| sum / n as f64).fold(0.0, f64::max)
+                };
+                let over_columns = largest(by_columns, rows, n_columns);
+                over_columns.max(largest(by_rows, columns, n_rows))
             }
         }
     }
+}
+
+/// The sum of each column of a table, from its first row on.
+fn sum_columns(table: &[f64], n_columns: usize, sums: &mut Vec<f64>) {
+    sums.clear();
+    sums.resize(n_columns, 0.0);
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for row in table.chunks_exact(n_columns) {
+                sums.iter_mut().zip(row).for_each(|(sum, payoff)| *sum += payoff);
+            }
+        },
+    );
+}
+
+/// For each column of a table the sum of its squared distances from its mean, from its first row on.
+fn sum_squares(table: &[f64], means: &[f64], sums: &mut Vec<f64>) {
+    sums.clear();
+    sums.resize(means.len(), 0.0);
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for row in table.chunks_exact(means.len()) {
+                for (sum, (payoff, mean)) in sums.iter_mut().zip(row.iter().zip(means)) {
+                    *sum += (payoff - mean) * (payoff - mean);
+                }
+            }
+        },
+    );
 }
 
 impl Coordinator for Sparse {
@@ -263,7 +295,7 @@ mod tests {
         let mut marginals = Marginals::default();
         let mut score = |region: usize, by| {
             marginals.read(tables.region(region), 2);
-            marginals.score(tables.region(region), by)
+            marginals.score(by)
         };
         // Row (3, 0): mean 1.5, variance 2.25; the others vary less.
         assert_eq!(score(0, PairScore::Variance), 2.25);

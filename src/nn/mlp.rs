@@ -40,6 +40,11 @@ impl Mlp {
         self.layers[self.layers.len() - 1].n_outputs
     }
 
+    /// Number of layers.
+    pub fn n_layers(&self) -> usize {
+        self.layers.len()
+    }
+
     /// Runs `n_rows` rows that lie one after the other and returns the last layer's activations.
     pub fn forward<'w>(
         &self,

@@ -2,7 +2,7 @@
 //! zeros, and the next skips them. Gives the bits of [`Mlp::forward`] and [`Mlp::backward`].
 
 use super::{
-    Matrix, Mlp, Numbers, Start,
+    Linear, Matrix, Mlp, Numbers, Start,
     linear::lane_sum,
     mlp::rectify_gradient,
     product,
@@ -140,14 +140,15 @@ impl Mlp {
         (&workspace.activations[last][..len], &mut d_output[..len])
     }
 
-    /// Adds the gradients of all layers, from the output's gradient left in [`Self::output_rows`].
+    /// Adds the gradients of all layers, from the output's gradient left in [`Self::output_rows`]; writes
+    /// that of the rows where it is wanted.
     pub fn backward_rows(
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
-        rows: &[f32],
-        n_rows: usize,
+        (rows, n_rows): (&[f32], usize),
         workspace: &mut RowWorkspace,
+        d_rows: Option<&mut [f32]>,
     ) {
         let RowWorkspace { activations, d_activations, layer: sparse, turned } = workspace;
         // An odd number of lines keeps neighbouring rows out of the same cache set.
@@ -183,6 +184,12 @@ impl Mlp {
                 product(d_weight, Start::Destination, left, right, false);
             }
         }
+        if let Some(d_rows) = d_rows {
+            let Linear { n_inputs, n_outputs, .. } = self.layers[0];
+            let weight = Matrix::new(self.layers[0].parts(parameters).0, n_outputs, n_inputs);
+            let d_output = Matrix::new(&d_activations[0], n_rows, n_outputs);
+            product(d_rows, Start::Zero, d_output, weight, false);
+        }
     }
 }
 
@@ -190,7 +197,7 @@ impl Mlp {
 mod tests {
     use super::*;
     use crate::{
-        nn::{Layout, MlpWorkspace},
+        nn::{Columns, Layout, MlpWorkspace},
         rng::{Purpose, Streams},
     };
 
@@ -210,14 +217,18 @@ mod tests {
             let mut expected = Vec::new();
             mlp.forward(&parameters, &rows, n_rows, &mut columns).write_rows(&mut expected);
             mlp.d_output(&mut columns).read_rows(&d_output, 21, n_rows);
-            mlp.backward(&parameters, &mut theirs, &rows, &mut columns, None);
+            let mut d_input = Columns::default();
+            mlp.backward(&parameters, &mut theirs, &rows, &mut columns, Some(&mut d_input));
 
             mlp.forward_rows(&parameters, &rows, n_rows, &mut by_rows);
             let (found, d_found) = mlp.output_rows(n_rows, &mut by_rows);
             assert_eq!(found, &expected[..n_rows * 21], "{n_rows} rows");
             d_found.copy_from_slice(&d_output);
-            mlp.backward_rows(&parameters, &mut ours, &rows, n_rows, &mut by_rows);
+            let mut d_rows = vec![0.0; rows.len()];
+            let seen = (&rows[..], n_rows);
+            mlp.backward_rows(&parameters, &mut ours, seen, &mut by_rows, Some(&mut d_rows));
             assert_eq!(ours, theirs, "{n_rows} rows");
+            assert_eq!(d_rows, d_input.write_rows(&mut expected)[..rows.len()], "{n_rows} rows");
         }
     }
 }

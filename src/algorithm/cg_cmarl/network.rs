@@ -218,7 +218,8 @@ impl TwoHead {
             let (features, d_features) = self.trunk.output_rows(n_rows, trunk_rows);
             select(gradient, features, d_features);
             let gradient = gradient.values_mut();
-            return self.trunk.backward_rows(parameters, gradient, rows, n_rows, trunk_rows);
+            let seen = (rows, n_rows);
+            return self.trunk.backward_rows(parameters, gradient, seen, trunk_rows, None);
         }
         d_features.resize(n_rows * width, 0.0);
         select(gradient, features, d_features);

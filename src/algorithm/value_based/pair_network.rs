@@ -6,7 +6,8 @@ use super::{
     table_variance::{TableVariance, WIDE, put},
 };
 use crate::nn::{
-    Columns, Layout, Linear, Mlp, Selection, selected_backward, selected_values, vectorised,
+    Columns, Layout, Linear, Matrix, Mlp, RowLayer, Selection, Start, product, selected_backward,
+    selected_values, vectorised,
 };
 
 /// The network with the rows of its last batch, one for each ordered pair.
@@ -14,14 +15,13 @@ pub(super) struct PairNetwork {
     /// F h and S h of every agent, side by side.
     members: RowNetwork,
     last: Linear,
+    last_layer: RowLayer,
     n_actions: usize,
     rank: usize,
     /// Who is first and who is second in each row.
     rows: Vec<[usize; 2]>,
     hidden: Vec<f32>,
     d_hidden: Vec<f32>,
-    inputs: Columns,
-    outputs: Columns,
     /// All outputs, with [`WIDE`] numbers behind the last.
     terms: Vec<f32>,
     /// Those of the actions taken.
@@ -29,6 +29,8 @@ pub(super) struct PairNetwork {
     d_taken: Vec<f32>,
     /// The gradient of all outputs that [`Self::sparseness`] asks for, until it is taken down.
     d_all: Vec<f32>,
+    d_columns: Columns,
+    d_rows: Vec<f32>,
     /// One table of payoffs, with [`WIDE`] numbers behind the last, and how it varies.
     table: Vec<f32>,
     variance: TableVariance,
@@ -45,21 +47,23 @@ impl PairNetwork {
         let members = Mlp::new(layout, "payoff", &[n_features, 2 * n_hidden], false);
         let n_terms = if rank == 0 { n_actions * n_actions } else { 2 * rank * n_actions };
         let last = Linear::new(layout, "payoff.1", n_hidden, n_terms);
-        let [hidden, d_hidden, terms, taken, d_taken, d_all, table] = [const { Vec::new() }; 7];
+        let [hidden, d_hidden, terms, taken, d_taken, d_all, d_rows, table] =
+            [const { Vec::new() }; 8];
         Self {
             members: RowNetwork::new(members),
             last,
+            last_layer: RowLayer::default(),
             n_actions,
             rank,
             rows: Vec::new(),
             hidden,
             d_hidden,
-            inputs: Columns::default(),
-            outputs: Columns::default(),
             terms,
             taken,
             d_taken,
             d_all,
+            d_columns: Columns::default(),
+            d_rows,
             table,
             variance: TableVariance::default(),
             selected: Vec::new(),
@@ -92,13 +96,13 @@ impl PairNetwork {
 
     /// Fills what [`Self::write_table`] needs.
     pub(super) fn evaluate_all(&mut self, parameters: &[f32]) {
-        let Self { last, inputs, outputs, hidden, terms, rows, .. } = self;
-        inputs.read_rows(hidden, last.n_inputs, rows.len());
-        last.forward(parameters, inputs, last.n_outputs, false, outputs);
-        let len = outputs.write_rows(terms).len();
+        let Self { last, last_layer, hidden, terms, rows, .. } = self;
+        let len = rows.len() * last.n_outputs;
         if terms.len() < len + WIDE {
             terms.resize(len + WIDE, 0.0);
         }
+        let hidden = Matrix::new(hidden, rows.len(), last.n_inputs);
+        last_layer.forward(last.parts(parameters), hidden, &mut terms[..len]);
     }
 
     /// Writes the payoffs of a pair for all joint actions, both orders together, times `share`.
@@ -255,11 +259,12 @@ impl PairNetwork {
 
     /// Takes the gradient of all outputs down, and forgets it.
     fn backward_all(&mut self, parameters: &[f32], gradient: &mut [f32]) {
-        let Self { last, inputs, outputs, hidden, d_hidden, d_all, rows, .. } = self;
-        outputs.read_rows(d_all, last.n_outputs, rows.len());
-        last.backward(gradient, hidden, outputs);
-        last.backward_input(parameters, outputs, inputs);
-        let d_rows = inputs.write_rows(d_all);
+        let Self { last, hidden, d_hidden, d_all, d_columns, d_rows, rows, .. } = self;
+        d_columns.read_rows(d_all, last.n_outputs, rows.len());
+        last.backward(gradient, hidden, d_columns);
+        d_rows.resize(hidden.len(), 0.0);
+        let weight = Matrix::new(last.parts(parameters).0, last.n_outputs, last.n_inputs);
+        product(d_rows, Start::Zero, Matrix::new(d_all, rows.len(), last.n_outputs), weight, false);
         d_hidden.iter_mut().zip(d_rows).for_each(|(sum, d)| *sum += *d);
         d_all.clear();
     }

@@ -54,25 +54,47 @@ impl SharedRow {
         }
     }
 
-    /// The symmetry that takes the world into the frame of an agent.
-    pub(super) fn frame(&self, near: &mut Near, parts: Parts<'_>, agent: usize) -> usize {
+    /// Measures what all agents of a state see alike.
+    pub(super) fn measure(&self, scratch: &mut AgentScratch, parts: Parts<'_>) {
+        scratch.occupants.clear();
+        if self.features.occupancy {
+            scratch.occupants.extend(parts.landmarks.iter().map(|landmark| {
+                let mut nearest = [(0.0, 0); OCCUPANTS + 1];
+                self.features.find_occupants(parts, *landmark, &mut nearest);
+                nearest
+            }));
+        }
+    }
+
+    /// Finds what is nearest to an agent of a state that was measured.
+    pub(super) fn look(&self, scratch: &mut AgentScratch, parts: Parts<'_>, agent: usize) {
+        let Parts { positions, landmarks, .. } = parts;
+        let me = positions[agent];
+        let away = landmarks.iter().map(|landmark| distance(me, *landmark));
+        nearest(&mut scratch.landmarks, self.features.n_landmarks.min(landmarks.len()), away);
+        let away = positions.iter().enumerate().map(|(other, position)| {
+            if other == agent { f32::INFINITY } else { distance(me, *position) }
+        });
+        nearest(&mut scratch.others, self.n_others.min(positions.len() - 1), away);
+    }
+
+    /// The symmetry that takes the world into the frame of an agent that has looked.
+    pub(super) fn frame(&self, scratch: &AgentScratch, parts: Parts<'_>, agent: usize) -> usize {
         if self.frame == Frame::World {
             return 0;
         }
-        let me = parts.positions[agent];
-        nearest(near, 1, parts.landmarks.iter().map(|landmark| distance(me, *landmark)));
-        let landmark = parts.landmarks[near[0].1];
+        let (me, landmark) = (parts.positions[agent], parts.landmarks[scratch.landmarks[0].1]);
         let displacement = [landmark[0] - me[0], landmark[1] - me[1]];
         self.frame.symmetry(displacement, 0, |symmetry, row| {
             row.resize(self.width, 0.0);
-            self.write(near, parts, agent, symmetry, row);
+            self.write(scratch, parts, agent, symmetry, row);
         })
     }
 
-    /// Writes the row of an agent as it looks under a symmetry.
+    /// Writes the row of an agent that has looked, as it is under a symmetry.
     pub(super) fn write(
         &self,
-        near: &mut Near,
+        scratch: &AgentScratch,
         parts: Parts<'_>,
         agent: usize,
         symmetry: usize,
@@ -83,37 +105,28 @@ impl SharedRow {
         let shown = self.features.team.as_ref().map_or(&[][..], |numbers| &numbers[..]);
         let (team, others) = rest.split_at_mut(shown.len());
         team.copy_from_slice(shown);
-        self.write_landmarks(near, parts, agent, symmetry, landmarks);
-        self.write_others(near, parts, agent, symmetry, others);
+        self.write_landmarks(scratch, parts, agent, symmetry, landmarks);
+        self.write_others(scratch, parts, agent, symmetry, others);
     }
 
     fn write_landmarks(
         &self,
-        near: &mut Near,
+        scratch: &AgentScratch,
         parts: Parts<'_>,
         agent: usize,
         symmetry: usize,
         cells: &mut [f32],
     ) {
-        let (me, velocity) = (parts.positions[agent], parts.velocities[agent]);
-        let features = &self.features;
-        let kept = features.n_landmarks.min(parts.landmarks.len());
-        nearest(near, kept, parts.landmarks.iter().map(|landmark| distance(me, *landmark)));
+        let (me, features) = (parts.positions[agent], &self.features);
+        let ahead = features.ahead(parts.velocities[agent]);
         let mut columns = cells.chunks_exact_mut(self.landmark_width);
-        for (&(_, landmark), cells) in near.iter().zip(columns.by_ref()) {
-            let landmark = parts.landmarks[landmark];
-            write_bearing(
-                &Bearing::of(me, landmark, features.ahead(velocity)),
-                0,
-                1,
-                symmetry,
-                cells,
-            );
+        for (&(_, landmark), cells) in scratch.landmarks.iter().zip(columns.by_ref()) {
+            let bearing = Bearing::of(me, parts.landmarks[landmark], ahead);
+            write_bearing(&bearing, 0, 1, symmetry, cells);
             if features.occupancy {
-                let mut occupants = [(0.0, 0); OCCUPANTS];
-                features.find_occupants(parts, landmark, |other| other != agent, &mut occupants);
-                let cells = cells[5..].chunks_exact_mut(2).zip(occupants);
-                cells.for_each(|(cells, (distance, _))| write_occupancy(distance, cells));
+                let others = scratch.occupants[landmark].iter().filter(|near| near.1 != agent);
+                let cells = cells[5..].chunks_exact_mut(2).zip(others);
+                cells.for_each(|(cells, (distance, _))| write_occupancy(*distance, cells));
             }
             if features.flags {
                 cells[self.landmark_width - 1] = 1.0;
@@ -124,30 +137,34 @@ impl SharedRow {
 
     fn write_others(
         &self,
-        near: &mut Near,
+        scratch: &AgentScratch,
         parts: Parts<'_>,
         agent: usize,
         symmetry: usize,
         cells: &mut [f32],
     ) {
-        let Parts { positions, velocities, .. } = parts;
-        let (n, me) = (positions.len(), positions[agent]);
-        let away = positions.iter().enumerate().map(|(other, position)| {
-            if other == agent { f32::INFINITY } else { distance(me, *position) }
-        });
-        nearest(near, self.n_others.min(n - 1), away);
         let mut cells = cells.chunks_exact_mut(OTHER);
-        for (&(_, other), cells) in near.iter().zip(cells.by_ref()) {
+        for (&(_, other), cells) in scratch.others.iter().zip(cells.by_ref()) {
             write_bearing(&self.features.between(parts, agent, other), 0, 1, symmetry, cells);
-            cells[5..7].copy_from_slice(&transform(symmetry, velocities[other]));
+            cells[5..7].copy_from_slice(&transform(symmetry, parts.velocities[other]));
             cells[7] = 1.0;
         }
         cells.for_each(|cells| cells.fill(0.0));
     }
 }
 
+/// What is near what, in one state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AgentScratch {
+    /// The agents nearest to each landmark, one of whom may be the one that looks.
+    occupants: Vec<[(f32, usize); OCCUPANTS + 1]>,
+    /// What is nearest to the agent that looks.
+    landmarks: Near,
+    others: Near,
+}
+
 /// The nearest of something, nearest first.
-pub(super) type Near = Vec<(f32, usize)>;
+type Near = Vec<(f32, usize)>;
 
 fn distance(from: [f32; 2], to: [f32; 2]) -> f32 {
     let (dx, dy) = (to[0] - from[0], to[1] - from[1]);

@@ -3,7 +3,7 @@
 //! A state row is `[positions 2N | velocities 2N | landmarks 2N]`.
 
 use super::{
-    agent_row::{Near, SharedRow},
+    agent_row::{AgentScratch, SharedRow},
     relative_row::{RelativeRow, Scratch},
     row_features::TeamSize,
     row_layout::member_groups,
@@ -57,7 +57,7 @@ impl<'a> Parts<'a> {
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
     /// For the rows of agents.
-    static NEAREST: RefCell<Near> = RefCell::default();
+    static AGENT_SCRATCH: RefCell<AgentScratch> = RefCell::default();
     /// For graphs that follow the agents.
     static NEAR: RefCell<Nearby> = RefCell::default();
 }
@@ -224,7 +224,11 @@ impl View for SpreadView {
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {
         let parts = Parts::of(state, self.spec.n_agents());
         let Some(shared) = &self.shared else { return write_raw(parts, agent, row) };
-        NEAREST.with_borrow_mut(|near| shared.write(near, parts, agent, 0, row));
+        AGENT_SCRATCH.with_borrow_mut(|scratch| {
+            shared.measure(scratch, parts);
+            shared.look(scratch, parts, agent);
+            shared.write(scratch, parts, agent, 0, row);
+        });
     }
 
     fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
@@ -237,10 +241,12 @@ impl View for SpreadView {
                 *frame = 0;
             });
         };
-        NEAREST.with_borrow_mut(|near| {
+        AGENT_SCRATCH.with_borrow_mut(|scratch| {
+            shared.measure(scratch, parts);
             for (agent, (row, frame)) in rows {
-                *frame = shared.frame(near, parts, agent);
-                shared.write(near, parts, agent, *frame, row);
+                shared.look(scratch, parts, agent);
+                *frame = shared.frame(scratch, parts, agent);
+                shared.write(scratch, parts, agent, *frame, row);
             }
         });
     }

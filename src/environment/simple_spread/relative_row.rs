@@ -283,6 +283,6 @@ fn measure_occupants(
     occupants.clear();
     occupants.resize(kept * parts.landmarks.len(), (NOBODY, usize::MAX));
     for (sorted, &landmark) in occupants.chunks_exact_mut(kept).zip(parts.landmarks) {
-        features.find_occupants(parts, landmark, |_| true, sorted);
+        features.find_occupants(parts, landmark, sorted);
     }
 }

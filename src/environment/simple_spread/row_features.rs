@@ -67,22 +67,19 @@ impl RowFeatures {
         Bearing::of(parts.positions[from], parts.positions[to], ahead)
     }
 
-    /// Fills a list with the nearest agents that count, by where they will be; `usize::MAX` at
-    /// [`NOBODY`] where there are too few.
+    /// Fills a list with the nearest agents, by where they will be; `usize::MAX` at [`NOBODY`] where
+    /// there are too few.
     pub(super) fn find_occupants(
         &self,
         parts: Parts<'_>,
         landmark: [f32; 2],
-        counts: impl Fn(usize) -> bool,
         sorted: &mut [(f32, usize)],
     ) {
         sorted.fill((f32::INFINITY, usize::MAX));
         for (agent, (p, v)) in parts.positions.iter().zip(parts.velocities).enumerate() {
-            if counts(agent) {
-                let dx = landmark[0] - (p[0] + self.look_ahead * v[0]);
-                let dy = landmark[1] - (p[1] + self.look_ahead * v[1]);
-                insert(sorted, (dx * dx + dy * dy).sqrt(), agent);
-            }
+            let dx = landmark[0] - (p[0] + self.look_ahead * v[0]);
+            let dy = landmark[1] - (p[1] + self.look_ahead * v[1]);
+            insert(sorted, (dx * dx + dy * dy).sqrt(), agent);
         }
         for cell in sorted.iter_mut().filter(|cell| cell.1 == usize::MAX) {
             cell.0 = NOBODY;

@@ -1,6 +1,6 @@
 //! The value network that all agents share: one row for what an agent sees, one value for each action.
 
-use super::{Networks, joint_batch::JointBatch, row_network::RowNetwork};
+use super::{Networks, joint_batch::JointBatch};
 use crate::{
     algorithm::{
         AgentFrames, action_masks::ActionMasks, agent_row_width, memory, write_agent_rows,
@@ -8,8 +8,7 @@ use crate::{
     environment::{Batch, Spec, View},
     graph::JointAction,
     nn::{
-        Layout, Linear, Matrix, Mlp, RowLayer, Selection, row_argmax, selected_backward,
-        selected_values,
+        Columns, Layout, Linear, Mlp, MlpWorkspace, Selection, selected_backward, selected_values,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -44,18 +43,19 @@ impl AgentNetworkOptions {
 #[derive(Clone, Debug)]
 pub struct AgentNetwork {
     /// All layers but the last; none where that is the only one.
-    trunk: Option<RowNetwork>,
-    /// What the agents see, where there is no trunk that holds it.
-    rows: Vec<f32>,
+    trunk: Option<Mlp>,
     /// One output for each action, of which learning needs one a row.
     last: Linear,
-    last_layer: RowLayer,
     identity: bool,
+    workspace: MlpWorkspace,
     masks: ActionMasks,
-    /// The values of all actions, row by row.
-    action_values: Vec<f32>,
-    /// The gradient of what goes into the last layer, where there is no trunk that holds it.
-    d_rows: Vec<f32>,
+    inputs: Columns,
+    outputs: Columns,
+    own_values: Vec<f32>,
+    rows: Vec<f32>,
+    /// What goes into the last layer, row by row.
+    features: Vec<f32>,
+    d_features: Vec<f32>,
     frames: AgentFrames,
     /// In the frames of their agents.
     next_actions: Vec<usize>,
@@ -74,18 +74,20 @@ impl AgentNetwork {
         let mut widths = vec![agent_row_width(spec, options.identity)];
         widths.extend(&options.hidden);
         let (n_hidden, n_features) = (options.hidden.len(), widths[widths.len() - 1]);
-        let trunk =
-            (n_hidden > 0).then(|| RowNetwork::new(Mlp::new(layout, "agent", &widths, true)));
+        let trunk = (n_hidden > 0).then(|| Mlp::new(layout, "agent", &widths, true));
         let last = Linear::new(layout, &format!("agent.{n_hidden}"), n_features, spec.n_actions());
         Self {
             trunk,
-            rows: Vec::new(),
             last,
-            last_layer: RowLayer::default(),
             identity: options.identity,
+            workspace: MlpWorkspace::default(),
+            inputs: Columns::default(),
+            outputs: Columns::default(),
+            features: Vec::new(),
+            d_features: Vec::new(),
             masks: ActionMasks::default(),
-            action_values: Vec::new(),
-            d_rows: Vec::new(),
+            own_values: Vec::new(),
+            rows: Vec::new(),
             frames: AgentFrames::default(),
             next_actions: Vec::new(),
             taken: Vec::new(),
@@ -95,32 +97,26 @@ impl AgentNetwork {
         }
     }
 
-    /// Takes what the agents of some states see; returns their number.
-    fn look(&mut self, view: &dyn View, states: &[f32]) -> usize {
-        let rows = self.trunk.as_mut().map_or(&mut self.rows, |trunk| &mut trunk.input);
-        write_agent_rows(view, states, self.identity, rows, &mut self.frames)
-    }
-
     /// Finds the best action that every agent of every state may take, agent by agent.
     fn choose(&mut self, parameters: &[f32], view: &dyn View, states: &[f32]) {
-        let n_rows = self.look(view, states);
-        let Self { trunk, rows, last, last_layer, masks, action_values, next_actions, .. } = self;
-        if let Some(trunk) = trunk {
-            trunk.forward_through(parameters, (last, last_layer), action_values);
+        let Self { trunk, last, workspace, masks, inputs, outputs, rows, frames, .. } = self;
+        let n_rows = write_agent_rows(view, states, self.identity, rows, frames);
+        let features = if let Some(trunk) = trunk {
+            trunk.forward(parameters, rows, n_rows, workspace)
         } else {
-            action_values.resize(n_rows * last.n_outputs, 0.0);
-            let seen = Matrix::new(rows, n_rows, last.n_inputs);
-            last_layer.forward(last.parts(parameters), seen, action_values);
-        }
+            inputs.read_rows(rows, last.n_inputs, n_rows);
+            inputs
+        };
+        last.forward(parameters, features, last.n_outputs, false, outputs);
         masks.read(view, states);
-        masks.name(&self.frames);
-        next_actions.clear();
+        masks.name(frames);
+        self.next_actions.clear();
         if masks.forbids() {
-            let rows = action_values.chunks_exact_mut(last.n_outputs);
+            let rows = outputs.write_rows(&mut self.own_values).chunks_exact_mut(last.n_outputs);
             let best = rows.enumerate().map(|(row, values)| masks.best(row, values));
-            next_actions.extend(best);
+            self.next_actions.extend(best);
         } else {
-            row_argmax(action_values, last.n_outputs, |action| next_actions.push(action));
+            outputs.argmax(last.n_outputs, |action| self.next_actions.push(action));
         }
     }
 
@@ -137,7 +133,7 @@ impl AgentNetwork {
         std::mem::swap(&mut now, &mut self.values);
         let next_actions = std::mem::take(&mut self.next_actions);
         self.value_of(networks.target, &next_actions, &mut next);
-        self.look(view, &batch.states);
+        write_agent_rows(view, &batch.states, self.identity, &mut self.rows, &mut self.frames);
         let mut taken = std::mem::take(&mut self.taken);
         self.frames.name(&batch.actions, &mut taken);
         self.value_of(networks.online, &taken, &mut now);
@@ -148,37 +144,30 @@ impl AgentNetwork {
 
     /// Writes the value of one action in each of the rows.
     fn value_of(&mut self, parameters: &[f32], actions: &[usize], values: &mut Vec<f32>) {
-        let features = features(&mut self.trunk, &self.rows, parameters);
+        let Self { trunk, last, workspace, rows, features, .. } = self;
+        let features = match trunk {
+            Some(trunk) => {
+                trunk.forward(parameters, rows, actions.len(), workspace).write_rows(features)
+            }
+            None => rows,
+        };
         values.resize(actions.len(), 0.0);
-        selected_values(self.last.parts(parameters), features, selection(actions), values);
+        selected_values(last.parts(parameters), features, selection(actions), values);
     }
 
     /// Adds the parameters' gradient, from `d_values`, after [`Self::evaluate`] of the same batch.
     pub fn backward(&mut self, parameters: &[f32], gradient: &mut [f32]) {
-        let Self { trunk, rows, d_rows, last, taken, d_values, .. } = self;
-        let (features, d_features) = match trunk {
-            Some(RowNetwork { output, d_output, .. }) => (&*output, d_output),
-            None => (&*rows, d_rows),
-        };
+        let Self { trunk, last, workspace, rows, features, d_features, taken, .. } = self;
+        let features = if trunk.is_some() { &*features } else { &*rows };
         d_features.resize(features.len(), 0.0);
         let (weight, d_last) = (last.parts(parameters).0, last.parts_mut(gradient));
         let pair = (&features[..], &mut d_features[..]);
-        selected_backward(weight, d_last, pair, selection(taken), d_values);
+        selected_backward(weight, d_last, pair, selection(taken), &self.d_values);
         if let Some(trunk) = trunk {
-            trunk.backward(parameters, gradient, false);
+            trunk.d_output(workspace).read_rows(d_features, last.n_inputs, taken.len());
+            trunk.backward(parameters, gradient, rows, workspace, None);
         }
     }
-}
-
-/// What goes into the last layer: what the trunk makes of what the agents see, or that itself.
-fn features<'f>(
-    trunk: &'f mut Option<RowNetwork>,
-    rows: &'f [f32],
-    parameters: &[f32],
-) -> &'f [f32] {
-    let Some(trunk) = trunk else { return rows };
-    trunk.forward(parameters);
-    &trunk.output
 }
 
 /// One action in each row.

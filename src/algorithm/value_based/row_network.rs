@@ -1,12 +1,6 @@
 //! A network whose inputs, outputs and gradients are kept as rows, for networks built of several.
 
-use crate::nn::{
-    Columns, Linear, Matrix, Mlp, MlpWorkspace, RowLayer, RowWorkspace, are_many, is_sparse,
-};
-use std::iter;
-
-/// Rows from which on several layers are sooner done without what is zero between them.
-const ROWS_TO_SKIP: usize = 192;
+use crate::nn::{Columns, Mlp, MlpWorkspace, RowWorkspace, are_many};
 
 /// The network and the rows of its last batch, one after the other.
 #[derive(Clone, Debug)]
@@ -17,102 +11,54 @@ pub(super) struct RowNetwork {
     pub(super) d_output: Vec<f32>,
     pub(super) d_input: Vec<f32>,
     by_columns: MlpWorkspace,
-    columns: Columns,
+    d_columns: Columns,
     by_rows: RowWorkspace,
-    /// Whether the last batch went through row by row, without what is zero between layers: that gives
-    /// the same bits, sooner or later.
-    went_by_rows: bool,
-    /// Whether few of its numbers were zero: then it does not pay to skip those that are.
-    dense: bool,
 }
 
 impl RowNetwork {
     pub(super) fn new(mlp: Mlp) -> Self {
         let [input, output, d_output, d_input] = [const { Vec::new() }; 4];
         let (by_columns, by_rows) = (MlpWorkspace::default(), RowWorkspace::default());
-        let columns = Columns::default();
-        Self {
-            mlp,
-            input,
-            output,
-            d_output,
-            d_input,
-            by_columns,
-            columns,
-            by_rows,
-            went_by_rows: false,
-            dense: false,
-        }
+        let d_columns = Columns::default();
+        Self { mlp, input, output, d_output, d_input, by_columns, d_columns, by_rows }
     }
 
-    /// Runs the rows in `input` and fills `output`.
+    /// Runs the rows in `input`.
     pub(super) fn forward(&mut self, parameters: &[f32]) {
-        let n_rows = self.run(parameters);
-        let Self { mlp, output, by_columns, by_rows, .. } = self;
-        if self.went_by_rows {
+        let (n_rows, stay_rows) = (self.n_rows(), self.stay_rows());
+        let Self { mlp, input, output, by_columns, by_rows, .. } = self;
+        if stay_rows {
             output.clear();
-            output.extend_from_slice(mlp.output_rows(n_rows, by_rows).0);
+            output.extend_from_slice(mlp.forward_rows(parameters, input, n_rows, by_rows));
         } else {
-            mlp.output(by_columns).write_rows(output);
+            mlp.forward(parameters, input, n_rows, by_columns).write_rows(output);
             output.truncate(n_rows * mlp.n_outputs());
         }
     }
 
-    /// Runs the rows in `input` and then one more layer, whose outputs are written row by row.
-    pub(super) fn forward_through(
-        &mut self,
-        parameters: &[f32],
-        (last, by_rows): (&Linear, &mut RowLayer),
-        outputs: &mut Vec<f32>,
-    ) {
-        let n_rows = self.run(parameters);
-        if self.went_by_rows {
-            let features = self.mlp.output_rows(n_rows, &mut self.by_rows).0;
-            let features = Matrix::new(features, n_rows, last.n_inputs);
-            outputs.resize(n_rows * last.n_outputs, 0.0);
-            by_rows.forward(last.parts(parameters), features, outputs);
-        } else {
-            let features = self.mlp.output(&self.by_columns);
-            last.forward(parameters, features, last.n_outputs, false, &mut self.columns);
-            self.columns.write_rows(outputs);
-            outputs.truncate(n_rows * last.n_outputs);
-        }
-    }
-
-    /// Runs the rows in `input` the sooner way; returns their number.
-    fn run(&mut self, parameters: &[f32]) -> usize {
-        let Self { mlp, input, by_columns, by_rows, .. } = self;
-        let n_rows = input.len() / mlp.n_inputs();
-        let has_zeros = mlp.n_layers() > 1;
-        let enough = if has_zeros { n_rows >= ROWS_TO_SKIP } else { are_many(n_rows) };
-        self.went_by_rows = enough && !self.dense;
-        if self.went_by_rows {
-            let output = mlp.forward_rows(parameters, input, n_rows, by_rows);
-            self.dense = has_zeros && !is_sparse(iter::once(output));
-        } else {
-            let output = mlp.forward(parameters, input, n_rows, by_columns);
-            if enough {
-                let features = (0..mlp.n_outputs()).map(|feature| output.feature(feature));
-                self.dense = !is_sparse(features);
-            }
-        }
-        n_rows
-    }
-
     /// Takes the gradient in `d_output` down to the parameters, and to `d_input` where it is wanted.
     pub(super) fn backward(&mut self, parameters: &[f32], gradient: &mut [f32], down: bool) {
-        let Self { mlp, input, d_output, d_input, by_columns, columns, by_rows, .. } = self;
-        let n_rows = input.len() / mlp.n_inputs();
-        if self.went_by_rows {
+        let (n_rows, stay_rows) = (self.n_rows(), self.stay_rows());
+        let Self { mlp, input, d_output, d_input, by_columns, d_columns, by_rows, .. } = self;
+        if stay_rows {
             mlp.output_rows(n_rows, by_rows).1.copy_from_slice(d_output);
             d_input.resize(input.len(), 0.0);
             let d_rows = down.then_some(&mut d_input[..]);
             return mlp.backward_rows(parameters, gradient, (input, n_rows), by_rows, d_rows);
         }
         mlp.d_output(by_columns).read_rows(d_output, mlp.n_outputs(), n_rows);
-        mlp.backward(parameters, gradient, input, by_columns, down.then_some(&mut *columns));
+        mlp.backward(parameters, gradient, input, by_columns, down.then_some(&mut *d_columns));
         if down {
-            columns.write_rows(d_input);
+            d_columns.write_rows(d_input);
         }
+    }
+
+    fn n_rows(&self) -> usize {
+        self.input.len() / self.mlp.n_inputs()
+    }
+
+    /// Whether nothing is turned into columns on the way: with one layer that takes longer than it saves.
+    fn stay_rows(&self) -> bool {
+        self.mlp.n_layers() == 1 && are_many(self.n_rows())
     }
 }

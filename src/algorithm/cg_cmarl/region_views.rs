@@ -49,8 +49,10 @@ impl RegionViews {
         graph: &CoordinationGraph,
         poses: &mut Vec<Pose>,
     ) {
-        let seen = (index / self.orders, index % self.orders == 1);
-        poses.extend(graph.regions().map(|members| Pose::of(view, state, members, seen)));
+        let (frame, second) = (index / self.orders, index % self.orders == 1);
+        // An agent alone among pairs has one order: nothing was learned of the place of its partner.
+        let seen = |members: &[usize]| (frame, second && members.len() == 2);
+        poses.extend(graph.regions().map(|own| Pose::of(view, state, own, seen(own))));
     }
 
     /// Writes the table of every region: the mean over its views, whose poses and terms lie one view

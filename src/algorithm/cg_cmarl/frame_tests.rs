@@ -10,7 +10,7 @@ use crate::{
     environment::{
         Environment,
         simple_spread::{
-            SimpleSpread, SimpleSpreadOptions,
+            ActionSet, SimpleSpread, SimpleSpreadOptions,
             observation::{Frame, ObservationOptions},
         },
     },
@@ -19,12 +19,14 @@ use crate::{
 };
 
 /// Three agents whose regions have frames of their own.
-fn framed(regions: &[Vec<usize>]) -> SimpleSpread {
+fn framed(regions: &[Vec<usize>], actions: ActionSet) -> SimpleSpread {
     let observation =
         ObservationOptions { frame: Frame::Octant, coast: 0.2, ..ObservationOptions::default() };
     let topology = if regions.is_empty() { Topology::Complete } else { Topology::Explicit };
     let graph = GraphOptions { topology, regions: regions.to_vec(), ..GraphOptions::default() };
-    let options = SimpleSpreadOptions { observation, graph, ..SimpleSpreadOptions::default() };
+    let actions = Some(actions);
+    let options =
+        SimpleSpreadOptions { observation, graph, actions, ..SimpleSpreadOptions::default() };
     SimpleSpread::new(&options).unwrap()
 }
 
@@ -38,44 +40,46 @@ fn close(one: &[f32], other: &[f32]) -> bool {
     one.iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-4 * (1.0 + a.abs()))
 }
 
-#[test]
-fn a_turned_transition_teaches_the_same() {
-    for regions in [vec![], vec![vec![0, 1, 2]]] {
-        let spread = framed(&regions);
-        let view = spread.view();
-        let (states, actions) = (states(view), [3, 17, 9]);
-        let heads = if regions.is_empty() {
-            &[HeadKind::Free, HeadKind::Tied][..]
-        } else {
-            &[HeadKind::Tied]
+/// Asserts that a transition under every symmetry has the gradient that it has as it is.
+fn assert_teaches_the_same(spread: &SimpleSpread, actions: [usize; 3], head: HeadKind) {
+    let (view, states) = (spread.view(), states(spread.view()));
+    let values = [ValueKind::Heads, ValueKind::TwoHead, ValueKind::Augmented];
+    for (value, symmetry) in values.into_iter().flat_map(|value| (1..8).map(move |s| (value, s))) {
+        let turned = states.each_ref().map(|state| {
+            let mut state = state.clone();
+            view.transform_state(symmetry, &mut state);
+            state
+        });
+        let done = actions.map(|action| view.transform_action(symmetry, action));
+        let case = |states: &[Vec<f32>; 2], actions: &[usize]| {
+            let states = states.each_ref().map(|state| &state[..]);
+            Case::of_actions(view, (head, value), states, actions, sample(&[0.7]))
         };
-        for (head, symmetry) in heads.iter().flat_map(|head| (0..8).map(move |s| (*head, s))) {
-            let turned = states.each_ref().map(|state| {
-                let mut state = state.clone();
-                view.transform_state(symmetry, &mut state);
-                state
-            });
-            let done = actions.map(|action| view.transform_action(symmetry, action));
-            let case = |states: &[Vec<f32>; 2], actions: &[usize]| {
-                let states = states.each_ref().map(|state| &state[..]);
-                Case::of_actions(view, (head, ValueKind::Heads), states, actions, sample(&[0.7]))
+        let (plain, turned) = (case(&states, &actions), case(&turned, &done));
+        for (next_action, error) in RULES {
+            let gradient = |case: &Case<'_>| {
+                let shard = case.accumulate(&case.online, (next_action, error));
+                shard.gradient.values().to_vec()
             };
-            let (plain, turned) = (case(&states, &actions), case(&turned, &done));
-            for (next_action, error) in RULES {
-                let gradient = |case: &Case<'_>| {
-                    let shard = case.accumulate(&case.online, (next_action, error));
-                    shard.gradient.values().to_vec()
-                };
-                let same = close(&gradient(&plain), &gradient(&turned));
-                assert!(same, "{head:?} {next_action:?} {error:?} symmetry {symmetry}");
-            }
+            let same = close(&gradient(&plain), &gradient(&turned));
+            assert!(same, "{head:?} {value:?} {next_action:?} {error:?} symmetry {symmetry}");
         }
     }
 }
 
 #[test]
+fn a_turned_transition_teaches_the_same() {
+    let triplet = [vec![0, 1, 2]];
+    for head in [HeadKind::Free, HeadKind::Tied] {
+        assert_teaches_the_same(&framed(&[], ActionSet::Grid), [3, 17, 9], head);
+    }
+    assert_teaches_the_same(&framed(&triplet, ActionSet::Grid), [3, 17, 9], HeadKind::Tied);
+    assert_teaches_the_same(&framed(&triplet, ActionSet::Discrete), [3, 1, 4], HeadKind::Free);
+}
+
+#[test]
 fn own_errors_are_added_to_the_summed_one() {
-    let spread = framed(&[]);
+    let spread = framed(&[], ActionSet::Grid);
     let states = states(spread.view());
     let states = states.each_ref().map(|state| &state[..]);
     let case = Case::new(spread.view(), HeadKind::Tied, states, sample(&[0.7]));

@@ -147,6 +147,54 @@ fn a_row_wider_than_the_team_is_padded_with_occupied_landmarks_far_away() {
     assert_eq!(padding[10..12], [0.0, 2.0]);
 }
 
+/// Asserts that the landmarks of a row end in 1, and that those which the team lacks are nothing at all.
+fn assert_flagged(landmarks: &[f32], width: usize, n_present: usize) {
+    for (nth, cells) in landmarks.chunks_exact(width).enumerate() {
+        if nth < n_present {
+            assert_eq!(cells[width - 1], 1.0, "landmark {nth}: {cells:?}");
+            assert!(cells[..width - 1].iter().any(|&number| number != 0.0), "{cells:?}");
+        } else {
+            assert!(cells.iter().all(|&number| number == 0.0), "landmark {nth}: {cells:?}");
+        }
+    }
+}
+
+/// Five flagged landmarks, of which a team of three has three.
+fn flagged(occupancy: bool) -> ObservationOptions {
+    ObservationOptions {
+        landmark_flags: true,
+        agent_row: AgentRowKind::Shared,
+        others: Some(1),
+        ..relative(Some(5), occupancy)
+    }
+}
+
+#[test]
+fn a_flagged_landmark_that_is_not_there_is_nothing_to_a_region() {
+    for occupancy in [false, true] {
+        let environment = spread(3, flagged(occupancy));
+        let (view, width) = (environment.view(), 11 + 2 * usize::from(occupancy));
+        let mut row = vec![f32::NAN; view.spec().region_width];
+        assert_eq!(row.len(), 8 + 5 + 5 * width);
+        for pose in (0..8).map(|symmetry| Pose { symmetry, reversed: symmetry % 2 == 1 }) {
+            view.posed_row(&STATE, &[0, 1], pose, &mut row);
+            assert_flagged(&row[13..], width, 3);
+        }
+    }
+}
+
+#[test]
+fn a_flagged_landmark_that_is_not_there_is_nothing_to_an_agent() {
+    for occupancy in [false, true] {
+        let environment = spread(3, flagged(occupancy));
+        let (view, width) = (environment.view(), 6 + 4 * usize::from(occupancy));
+        let mut row = vec![f32::NAN; view.spec().agent_width];
+        assert_eq!(row.len(), 4 + 5 * width + 8);
+        view.agent_row(&STATE, 1, &mut row);
+        assert_flagged(&row[4..4 + 5 * width], width, 3);
+    }
+}
+
 #[test]
 fn nobody_outside_the_region_is_shown_as_far_away() {
     let environment = spread(2, relative(Some(1), true));

@@ -111,3 +111,41 @@ impl Controller for Chosen {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cgcmarl::rng::{Purpose, Streams};
+
+    /// How firmly each region speaks in a state under a symmetry.
+    fn strengths(chosen: &mut Chosen, view: &dyn View, state: &[f32], symmetry: usize) -> Vec<f32> {
+        let mut state = state.to_vec();
+        view.transform_state(symmetry, &mut state);
+        let multipliers = vec![0.5; view.spec().n_constraints()];
+        let edges = chosen.edges(view, &state, &multipliers);
+        edges.into_iter().map(|edge| edge.strength).collect()
+    }
+
+    #[test]
+    fn regions_speak_as_firmly_in_a_turned_world() {
+        for name in ["simple_spread", "simple_spread_3", "simple_tag"] {
+            let model = format!("{}/../models/{name}", env!("CARGO_MANIFEST_DIR"));
+            let model = Model::open(model).unwrap();
+            let scenario = model.scenario().unwrap();
+            let environment = scenario.build().unwrap();
+            let view = environment.view();
+            let mut chosen = Chosen::trained(&model, &scenario).unwrap();
+            let mut rng = Streams::new(3).rng(Purpose::Problem, 0);
+            let width = view.spec().state_width;
+            let state: Vec<f32> = (0..width).map(|_| rng.range(-1.0, 1.0) as f32).collect();
+            let plain = strengths(&mut chosen, view, &state, 0);
+            assert!(plain.iter().any(|&strength| strength > 0.0), "{name}: {plain:?}");
+            for symmetry in 1..view.n_symmetries() {
+                let turned = strengths(&mut chosen, view, &state, symmetry);
+                assert_eq!(turned.len(), plain.len());
+                let same = plain.iter().zip(&turned).all(|(a, b)| (a - b).abs() < 1e-5);
+                assert!(same, "{name} {symmetry}: {plain:?} {turned:?}");
+            }
+        }
+    }
+}

@@ -331,6 +331,10 @@ pub fn check_trained(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cgcmarl::{
+        Model,
+        rng::{Purpose, Streams},
+    };
 
     #[test]
     fn a_prediction_is_compared_with_its_own_episode() {
@@ -360,5 +364,37 @@ mod tests {
         };
         assert_eq!(is_conservative(&[point(1.5), point(0.85)]), ClaimOutcome::Holds);
         assert_eq!(is_conservative(&[point(1.5), point(0.75)]), ClaimOutcome::DoesNotHold);
+    }
+
+    #[test]
+    fn what_is_measured_of_a_state_is_the_same_in_a_turned_world() {
+        for name in ["simple_spread", "simple_spread_3", "simple_tag"] {
+            let folder = format!("{}/../models/{name}", env!("CARGO_MANIFEST_DIR"));
+            let model = Model::open(folder).unwrap();
+            let environment = model.scenario().unwrap().build().unwrap();
+            let view = environment.view();
+            let policy = model.cg_cmarl(&model.scenario().unwrap()).unwrap().policy_at(0.5);
+            let mut rng = Streams::new(3).rng(Purpose::Problem, 0);
+            let width = view.spec().state_width;
+            let state: Vec<f32> = (0..width).map(|_| rng.range(-1.0, 1.0) as f32).collect();
+            let action: JointAction = (0..view.spec().n_agents()).map(|i| 7 * i % 25).collect();
+            let coordinator = TrainedOptions::new(0.9, 1).coordinator;
+            let measured = |symmetry: usize| {
+                let mut state = state.clone();
+                view.transform_state(symmetry, &mut state);
+                let done = action.iter().map(|&own| view.transform_action(symmetry, own));
+                let values = team_values(&policy, view, &state, &done.collect::<Vec<_>>());
+                let Decision { best, acted, max_sum, apart, .. } =
+                    decide(&policy, view, &state, coordinator);
+                let values = values.into_iter().map(f64::from);
+                values.chain([best, acted, max_sum, apart]).collect::<Vec<f64>>()
+            };
+            let plain = measured(0);
+            for symmetry in 1..view.n_symmetries() {
+                let turned = measured(symmetry);
+                let same = plain.iter().zip(&turned).all(|(a, b)| (a - b).abs() < 1e-4);
+                assert!(same, "{name} {symmetry}: {plain:?} {turned:?}");
+            }
+        }
     }
 }

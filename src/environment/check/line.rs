@@ -46,6 +46,13 @@ pub(super) enum Fault {
     FrameBeyond,
     AgentBeyond,
     AgentsDiffer,
+    NoInverse,
+    NotClosed,
+    Slope,
+    Wind,
+    Reward,
+    Price,
+    End,
     // What a step brings.
     Chance,
     NegativeCost,
@@ -221,19 +228,28 @@ impl View for LineView {
 
     /// The line from its other end.
     fn n_symmetries(&self) -> usize {
+        if self.fault == Fault::NotClosed { 3 } else { 2 }
+    }
+
+    fn n_frames(&self) -> usize {
         2
     }
 
     fn transform_state(&self, symmetry: usize, state: &mut [f32]) {
-        if symmetry == 1 || self.fault == Fault::FirstMoves {
+        if symmetry > 0 || self.fault == Fault::FirstMoves {
             state.iter_mut().for_each(|place| *place = -*place);
         }
     }
 
     fn transform_action(&self, symmetry: usize, action: usize) -> usize {
         match (symmetry, action % 3) {
-            (1, 1) if self.fault != Fault::ActionTwice => action + 1,
-            (1, 2) => action - 1,
+            // All three stay where they are.
+            (1, _) if self.fault == Fault::NoInverse && [3, 6, 9].contains(&action) => {
+                if action == 9 { 3 } else { action + 3 }
+            }
+            (2, _) if [3, 6].contains(&action) => 9 - action,
+            (1.., 1) if self.fault != Fault::ActionTwice => action + 1,
+            (1.., 2) => action - 1,
             (0, 1) if self.fault == Fault::FirstActs => action + 1,
             (0, 2) if self.fault == Fault::FirstActs => action - 1,
             _ => action,
@@ -272,10 +288,14 @@ impl Environment for Line {
         self.steps += 1;
         self.view.leak.store(self.steps as u32, Ordering::Relaxed);
         // The wind sometimes takes a step away.
-        let calm = rng.uniform() < 0.9;
+        let calm = rng.uniform() < if fault == Fault::Wind { 0.5 } else { 0.9 };
+        let windless = |shift: f64| calm || fault == Fault::Wind && shift < 0.0;
         let moved: Vec<f32> = action.iter().map(|&a| Self::shift(a).abs() as f32).collect();
         for (place, &action) in self.places.iter_mut().zip(action) {
-            *place += if calm { Self::shift(action) } else { 0.0 };
+            *place += if windless(Self::shift(action)) { Self::shift(action) } else { 0.0 };
+            if fault == Fault::Slope && *place == 0.0 {
+                *place = -1.0;
+            }
         }
         let meetings = self.places.iter().filter(|place| **place == self.places[2]).count() - 1;
         let n = self.places.len();
@@ -306,6 +326,9 @@ impl Environment for Line {
             Fault::MissingMetric => drop(outcome.metrics.pop()),
             Fault::InfiniteReward => outcome.agent_rewards[1] = f32::INFINITY,
             Fault::HighFloor => outcome.metrics[2] = meetings as f64 + 1.0,
+            Fault::Reward => outcome.agent_rewards[1] = self.places[1] as f32,
+            Fault::Price if self.places[0] > 0.0 => outcome.agent_costs[1] = 0.5,
+            Fault::End if self.places[0] > 1.0 => outcome.ending = Ending::Terminal,
             Fault::NeverEnds => outcome.ending = Ending::Running,
             _ => {}
         }

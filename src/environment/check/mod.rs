@@ -9,6 +9,7 @@ mod outcome;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod turned;
 
 use super::{Batch, Environment, Policy, Task, from_table, to_table};
 use crate::error::{Error, Result};
@@ -37,7 +38,9 @@ pub fn check<T: Task>(task: &T) -> Result<()> {
 ///
 /// Same seed, same episode; a view that is a function of the state; costs that are never negative
 /// and add up; masks that leave an action; endings, sizes and ranges as declared; symmetries that
-/// are symmetries; snapshots that go on as before; a drawing that can be drawn.
+/// are symmetries: a step of the transformed world is the transformed step, in the mean where it draws
+/// (compared where a snapshot begins with the state and what lies behind it is the same under every
+/// symmetry); snapshots that go on as before; a drawing that can be drawn.
 pub fn check_environment(environment: &mut dyn Environment) -> Result<()> {
     declared::check_spec(environment.view().spec())?;
     declared::check_symmetries(environment.view())?;
@@ -53,6 +56,7 @@ pub fn check_environment(environment: &mut dyn Environment) -> Result<()> {
             return broken("a step leaves something of the outcome as it was before");
         }
         snapshot::check_restore(environment, seed)?;
+        turned::check_turned(environment, seed)?;
     }
     Ok(())
 }

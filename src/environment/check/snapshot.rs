@@ -36,7 +36,7 @@ pub(super) fn check_restore(environment: &mut dyn Environment, seed: u64) -> Res
 }
 
 /// Plays some steps; tells whether the episode goes on.
-fn skip(
+pub(super) fn skip(
     environment: &mut dyn Environment,
     steps: usize,
     actions: &mut RandomActions,

@@ -124,6 +124,13 @@ fn every_broken_promise_of_an_environment_is_named() {
         (Fault::FrameBeyond, "frame 0 of a region is symmetry 2"),
         (Fault::AgentBeyond, "agent 0 sees the world under symmetry 2"),
         (Fault::AgentsDiffer, "sees other things alone"),
+        (Fault::NoInverse, "symmetry 1 has no inverse"),
+        (Fault::NotClosed, "symmetry 2 after symmetry 1 is none of the symmetries"),
+        (Fault::Slope, "symmetry 1 is none: a step of the world under it brings another state"),
+        (Fault::Wind, "symmetry 1 is none: a step of the world under it brings another state"),
+        (Fault::Reward, "symmetry 1 is none: a step of the world under it brings other rewards"),
+        (Fault::Price, "symmetry 1 is none: a step of the world under it brings other costs"),
+        (Fault::End, "symmetry 1 is none: a step of the world under it brings another ending"),
         (Fault::Chance, "gave another episode"),
         (Fault::NegativeCost, "a cost of -1"),
         (Fault::CostsDoNotAdd, "for `moving`, the team"),
@@ -146,6 +153,18 @@ fn every_broken_promise_of_an_environment_is_named() {
         let error = refused.expect_err(&format!("{fault:?}")).to_string();
         assert!(error.contains(words), "{fault:?}: {error}");
     }
+}
+
+/// Steps without chance are compared once, others many times.
+#[test]
+fn symmetries_of_every_task_that_declares_some_are_put_to_the_test() {
+    let compared = |task: &str| {
+        let mut environment = crate::environment::Scenario::of(task).unwrap().build().unwrap();
+        turned::check_turned(environment.as_mut(), 0).unwrap()
+    };
+    assert_eq!(["simple_spread", "simple_tag"].map(compared), [2 * 7; 2]);
+    assert_eq!(compared("predator_prey"), 2 * 7 * 400);
+    assert_eq!(["capture", "warehouse"].map(compared), [0; 2]);
 }
 
 #[test]

@@ -118,3 +118,30 @@ def test_numbers_that_are_no_state_are_refused_and_a_lone_predator_acts():
     with pytest.raises(ValueError, match="states"):
         policy.act(np.full(policy.state_width, 1e9))
     assert policy.act(np.zeros(policy.state_width)).shape == (8,)
+
+
+def turned(state, table, symmetry):
+    """A state, and what its table is called there: bit 0 flips x, bit 1 flips y, bit 2 exchanges them."""
+    points, forces = np.array(state).reshape(-1, 2), table.reshape(5, 5, 5, 5)
+    if symmetry & 1:
+        points, forces = points * [-1, 1], forces[::-1, :, ::-1, :]
+    if symmetry & 2:
+        points, forces = points * [1, -1], forces[:, ::-1, :, ::-1]
+    if symmetry & 4:
+        points, forces = points[:, ::-1], forces.transpose(1, 0, 3, 2)
+    return points.reshape(-1).astype(np.float32), forces.reshape(25, 25)
+
+
+@pytest.mark.parametrize("symmetry", range(1, 8))
+def test_a_turned_world_gives_the_turned_tables(model, symmetry):
+    environment = cgcmarl.make("simple_spread", n=4)
+    environment.reset(seed=9)
+    moved = environment.step(np.arange(12).reshape(4, 3) * 2).states
+    for state in moved:
+        plain = model.tables(state, 0.5)
+        for region, table in enumerate(plain.tables):
+            world, expected = turned(state, table, symmetry)
+            there = model.tables(world, 0.5)
+            assert there.regions == plain.regions
+            assert (there.tables[region] == expected).all()
+            assert abs(there.value - plain.value) < 1e-5

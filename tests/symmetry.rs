@@ -78,13 +78,13 @@ fn played(environment: &mut dyn Environment, n_states: usize) -> Vec<Vec<f32>> {
 
 /// An action of each agent, at random among those that it may take.
 fn allowed_actions(view: &dyn View, state: &[f32], rng: &mut Rng) -> Vec<usize> {
-    let mut choose = |(agent, spec): (usize, &AgentSpec)| {
+    let choose = |(agent, spec): (usize, &AgentSpec)| {
         let mut allowed = vec![true; spec.n_actions];
         view.action_mask(state, agent, &mut allowed);
         let open: Vec<usize> = (0..spec.n_actions).filter(|&action| allowed[action]).collect();
         open[rng.below(open.len())]
     };
-    view.spec().agents.iter().enumerate().map(|agent| choose(agent)).collect()
+    view.spec().agents.iter().enumerate().map(choose).collect()
 }
 
 /// The tables of a state and the decision, both in the words of the world as it is.

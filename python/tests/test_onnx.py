@@ -93,6 +93,86 @@ def test_a_tied_head_is_exported_as_tables(tmp_path):
     assert tables.shape == (2, 2, 625) and np.isfinite(tables).all()
 
 
+def bearing(to, speed, coast):
+    """Displacement, distance and direction, the last after coasting at a relative speed."""
+    ahead = to + coast * speed
+    return to, np.linalg.norm(to), ahead / (np.linalg.norm(ahead) + 0.1)
+
+
+def row_of(state, members, contract):
+    """What a pair sees of a state, as `row_layout` and `row_words` tell it."""
+    coast = contract["environment"]["observation"]["coast"]
+    places, speeds, landmarks = state.reshape(3, -1, 2)
+    cells = [part[member] for member in members for part in (speeds, places)]
+    one, other = members
+    cells += bearing(places[other] - places[one], speeds[other] - speeds[one], coast)
+    away = np.linalg.norm(landmarks[:, None] - places[None, members], axis=2).min(axis=1)
+    outside = [agent for agent in range(len(places)) if agent not in members]
+    for landmark in landmarks[np.argsort(away, kind="stable")]:
+        seen = [bearing(landmark - places[m], -speeds[m], coast) for m in members]
+        cells += [part for parts in zip(*seen) for part in parts]
+        nearest = (places + 0.2 * speeds)[outside] - landmark
+        distance = np.linalg.norm(nearest, axis=1).min()
+        cells += [distance, 0.2 / (distance + 0.1)]
+    row = np.concatenate([np.atleast_1d(cell) for cell in cells])
+    assert len(row) == contract["region_width"] == contract["row_layout"][-1]["to"]
+    return row
+
+
+def under(state, symmetry):
+    """A state under one of the contract's symmetries."""
+    places = np.array(symmetry["state"])
+    return state[np.abs(places) - 1] * np.sign(places)
+
+
+def frames_of(state, members, contract):
+    """The symmetries that lead into the frames of a pair, as `frame_words` tells of a cone."""
+    symmetries = contract["symmetries"]
+
+    def displacement(symmetry):
+        places = under(state, symmetry).reshape(3, -1, 2)[0]
+        return places[members[1]] - places[members[0]]
+
+    x, y = np.array([displacement(symmetry) for symmetry in symmetries]).T
+    (ahead,) = np.flatnonzero((x >= y) & (y >= 0))
+    (mirror,) = np.flatnonzero((x == x[ahead]) & (y == -y[ahead]))
+    return [symmetries[ahead], symmetries[mirror]][: contract["averaged_frames"]]
+
+
+def rebuilt(session, contract, state, region, multiplier):
+    """The table of a region from the exported network and what its contract says, nothing else."""
+    tables = []
+    for order in (1, -1)[: contract["averaged_orders"]]:
+        members = list(region)[::order]
+        for symmetry in frames_of(state, members, contract):
+            row = row_of(under(state, symmetry), members, contract)
+            (seen,) = augmented(session, contract, row[None], multiplier)
+            named = seen[np.ix_(symmetry["actions"], symmetry["actions"])]
+            tables.append(named if order == 1 else named.T)
+    return np.mean(tables, axis=0)
+
+
+def test_tables_of_a_model_with_frames_are_rebuilt_from_the_file_alone(tmp_path):
+    session, contract = export(MODEL, tmp_path / "network.onnx")
+    assert (contract["frame_rule"], contract["averaged_frames"]) == ("cone", 2)
+    assert contract["averaged_orders"] == 2 and len(contract["symmetries"]) == 8
+    model, environment = cgcmarl.load(MODEL), cgcmarl.make("simple_spread", n=5)
+    states = environment.reset(seed=4)
+    for step, multiplier in enumerate((0.0, 0.5, 3.0)):
+        for state in states:
+            inside = model.tables(state, multiplier)
+            for region, table in zip(inside.regions, inside.tables):
+                ours = rebuilt(session, contract, state, region, multiplier)
+                assert np.abs(ours - table).max() < 1e-4
+        states = environment.step((np.arange(15).reshape(5, 3) * 7 + step) % 25).states
+
+
+def test_a_model_without_symmetries_has_one_frame(choir):
+    _, _, contract = choir
+    assert (contract["frame_rule"], contract["averaged_frames"]) == ("world", 1)
+    assert [len(symmetry["actions"]) for symmetry in contract["symmetries"]] == [contract["actions"]]
+
+
 def test_a_file_is_not_overwritten(tmp_path):
     out = tmp_path / "network.onnx"
     out.write_text("mine")

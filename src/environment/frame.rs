@@ -28,6 +28,25 @@ impl Frame {
         }
     }
 
+    /// How a region finds its frames, for readers of a trained network.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::World => "frame f is symmetry f",
+            Self::Cone => {
+                "frame 0 is the symmetry under which the second member lies ahead of the first and to \
+                 the left, at most 45 degrees off (displacement x >= y >= 0); where several are, that \
+                 of the largest row, compared number by number from the front, and of equal rows the \
+                 first; frame 1 is frame 0 followed by a flip of what is then y"
+            }
+            Self::Octant => {
+                "frame 0 is the symmetry under which the second member lies ahead of the first and to \
+                 the left, at most 45 degrees off (displacement x >= y >= 0); where several are, that \
+                 of the largest row, compared number by number from the front, and of equal rows the \
+                 first"
+            }
+        }
+    }
+
     /// The symmetry that takes the world into a frame of a region whose first two members are
     /// `displacement` apart. Where several do (a displacement along an axis or a diagonal), the one
     /// in which the region's row, as `row` writes it, is the largest of them.

@@ -61,6 +61,11 @@ pub trait View: Send + Sync {
             self.agent_row(state, agent, cells);
         }
     }
+    /// How numbers of a region row are computed, where [`Self::row_layout`] only names them; for readers of
+    /// a trained network.
+    fn row_words(&self) -> String {
+        String::new()
+    }
     /// What the numbers of a region row are, group by group from the front: words and how many; for readers
     /// of a trained network.
     fn row_layout(&self) -> Vec<(String, usize)> {
@@ -133,6 +138,11 @@ pub trait View: Send + Sync {
     /// frames by what the region itself looks like, which leaves fewer.
     fn n_frames(&self) -> usize {
         self.n_symmetries()
+    }
+    /// By which rule regions choose their frames, for readers of a trained network; none where it is a
+    /// task's own.
+    fn frame_rule(&self) -> Option<frame::Frame> {
+        (self.n_frames() == self.n_symmetries()).then_some(frame::Frame::World)
     }
     /// The symmetry that takes the world into one of the frames of a region. The frames of a region
     /// in a transformed world show what those of the same region show here, so that what is learned

@@ -111,6 +111,9 @@ fn a_network_is_exported_once() {
     let file = place.read("network.onnx");
     let contract = String::from_utf8_lossy(&file);
     assert!(contract.contains(r#""heads":["task","collision"]"#) && file.len() > 100_000);
+    for told in [r#""frame_rule":"cone""#, r#""averaged_frames":2"#, r#""coast":0.2"#] {
+        assert!(contract.contains(told), "{told}");
+    }
     assert!(place.fail(&["export", model, "--out", "network.onnx"]).contains("exists"));
     assert_eq!(place.read("network.onnx"), file);
     assert!(place.fail(&["report", model, "--out", "network.onnx"]).contains("is no page"));

@@ -26,7 +26,7 @@ fn framed(regions: &[Vec<usize>], actions: ActionSet) -> SimpleSpread {
     let graph = GraphOptions { topology, regions: regions.to_vec(), ..GraphOptions::default() };
     let actions = Some(actions);
     let options =
-        SimpleSpreadOptions { observation, graph, actions, ..SimpleSpreadOptions::default() };
+        SimpleSpreadOptions { actions, observation, graph, ..SimpleSpreadOptions::default() };
     SimpleSpread::new(&options).unwrap()
 }
 

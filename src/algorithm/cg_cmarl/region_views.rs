@@ -76,3 +76,43 @@ impl RegionViews {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algorithm::{
+            cg_cmarl::{
+                ActingContext, Actor, HeadKind,
+                tests::{Case, sample},
+            },
+            checks::Masked,
+        },
+        coordination::Exact,
+        environment::{Environment, matrix_game::MatrixGame},
+        rng::{Purpose, Streams},
+    };
+
+    /// Of what its network says of a partner's place, nothing was ever learned.
+    #[test]
+    fn an_agent_alone_among_pairs_has_one_order() {
+        let graph = CoordinationGraph::new(3, &[vec![2], vec![0, 1]]).unwrap();
+        let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
+        let game = MatrixGame::random(graph, 4, 1, 2, &mut rng).unwrap();
+        let game = Masked::new(game, |_, _| &[]).with_grid(2);
+        for head in [HeadKind::Free, HeadKind::Tied] {
+            let case = Case::new(game.view(), head, [&[0.0], &[0.5]], sample(&[0.7]));
+            let (network, parameters) = (&case.network, &case.online[..]);
+            let context = ActingContext { network, parameters, view: game.view(), noise: None };
+            let tables = |averaging| {
+                let mut actor = Actor::new(game.view(), Box::<Exact>::default(), averaging);
+                let (_, tables, _) = actor.decide(context, &[0.0], &[0.7], &mut Vec::new());
+                [0, 1].map(|region| tables.region(region).to_vec())
+            };
+            let [alone, pair] = tables(Averaging { orders: true, frames: 1 });
+            let [expected, once] = tables(Averaging::NONE);
+            assert_eq!(alone, expected, "{head:?}");
+            assert_ne!(pair, once, "{head:?}");
+        }
+    }
+}

@@ -366,25 +366,6 @@ fn a_decision_takes_the_tables_of_every_region_and_keeps_to_what_is_allowed() {
     }
 }
 
-/// Of what its network says of a partner's place, nothing was ever learned.
-#[test]
-fn an_agent_alone_among_pairs_has_one_order() {
-    let graph = CoordinationGraph::new(3, &[vec![2], vec![0, 1]]).unwrap();
-    let mut rng = Streams::new(5).rng(Purpose::Problem, 0);
-    let game = MatrixGame::random(graph, 4, 1, 2, &mut rng).unwrap();
-    let game = Masked::new(game, |_, _| &[]).with_grid(2);
-    for head in [HeadKind::Free, HeadKind::Tied] {
-        let case = Case::new(game.view(), head, [&[0.0], &[0.5]], sample(&[0.7]));
-        let Case { network, online, view, .. } = &case;
-        let context = ActingContext { network, parameters: online, view: *view, noise: None };
-        let averaging = Averaging { orders: true, frames: 1 };
-        let mut actor = Actor::new(*view, Box::<Exact>::default(), averaging);
-        let (_, tables, _) = actor.decide(context, &[0.0], &[0.7], &mut Vec::new());
-        let pairs = tables.region(0).iter().zip(case.table(&[0.0], &[2]));
-        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5), "{head:?} {pairs:?}");
-    }
-}
-
 /// Options with which small games are learned in little time.
 pub(super) fn quick(random_actions: f32) -> CgCmarlOptions {
     let network =

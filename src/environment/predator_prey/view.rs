@@ -333,6 +333,10 @@ impl View for PreyView {
         Frame::Octant.n_frames()
     }
 
+    fn frame_rule(&self) -> Option<Frame> {
+        Some(Frame::Octant)
+    }
+
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let parts = Parts::of(state, self.spec.n_agents());
         Frame::Octant.symmetry(displacement(parts, members), frame, |symmetry, row| {

@@ -3,7 +3,7 @@
 use crate::environment::symmetry::transform;
 
 /// Softens a unit vector near the origin: d/(|d| + 0.1).
-const SOFTENING: f32 = 0.1;
+pub(super) const SOFTENING: f32 = 0.1;
 
 /// A point as one agent sees it: displacement, distance, softened direction.
 #[derive(Clone, Copy, Default)]

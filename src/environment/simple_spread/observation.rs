@@ -151,6 +151,10 @@ impl View for SpreadView {
         });
     }
 
+    fn row_words(&self) -> String {
+        if self.kind == ObservationKind::Relative { self.relative.words() } else { String::new() }
+    }
+
     fn row_layout(&self) -> Vec<(String, usize)> {
         if self.kind == ObservationKind::Relative {
             return self.relative.layout();
@@ -210,6 +214,10 @@ impl View for SpreadView {
 
     fn n_frames(&self) -> usize {
         self.frame.n_frames().min(self.n_symmetries())
+    }
+
+    fn frame_rule(&self) -> Option<Frame> {
+        Some(self.frame)
     }
 
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {

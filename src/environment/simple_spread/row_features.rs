@@ -31,7 +31,7 @@ pub(super) struct RowFeatures {
     /// Whether a landmark tells that it is there.
     pub(super) flags: bool,
     /// Seconds of coasting before an agent's directions are taken.
-    coast: f32,
+    pub(super) coast: f32,
     /// Seconds by which other agents are moved ahead.
     pub(super) look_ahead: f32,
     padding: [f32; 2],

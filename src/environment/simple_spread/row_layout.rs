@@ -1,6 +1,8 @@
 //! What the entries of a region's row are, group by group, for people who read a model elsewhere.
 
-use super::{observation::pairs_of, relative_row::RelativeRow};
+use super::{
+    bearing::SOFTENING, observation::pairs_of, relative_row::RelativeRow, row_features::NOBODY,
+};
 
 /// What some entries are, and how many.
 type Group = (String, usize);
@@ -12,6 +14,17 @@ pub(super) fn member_groups(size: usize, positions: bool) -> Vec<Group> {
 }
 
 impl RelativeRow {
+    /// How the numbers are computed that [`Self::layout`] names.
+    pub(super) fn words(&self) -> String {
+        let (coast, ahead) = (self.features.coast, self.features.look_ahead);
+        format!(
+            "a direction is d / (|d| + {SOFTENING}), d the displacement after {coast} s at the present velocities; \
+             landmarks are listed by their distance from the nearest member; of the nearest other agent, which is \
+             outside the region, each moved by {ahead} s of its velocity, the distance r ({NOBODY} where there is \
+             none) and 0.2 / (r + {SOFTENING}) are shown"
+        )
+    }
+
     /// The entries of a relative row.
     pub(super) fn layout(&self) -> Vec<Group> {
         let size = self.region_size;

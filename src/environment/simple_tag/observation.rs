@@ -223,6 +223,14 @@ impl View for TagView {
         self.write(Parts::of(state, self.spec.n_agents()), members, 0, row);
     }
 
+    fn row_words(&self) -> String {
+        format!(
+            "a direction is d / (|d| + {SOFTENING}), d the displacement after {} s at the present velocities; \
+             obstacles are listed by their distance from the nearest member",
+            self.coast
+        )
+    }
+
     fn row_layout(&self) -> Vec<(String, usize)> {
         let group = |words: &str, width: usize| (words.to_owned(), width);
         let mut groups = vec![
@@ -271,6 +279,10 @@ impl View for TagView {
 
     fn n_frames(&self) -> usize {
         self.frame.n_frames().min(self.n_symmetries())
+    }
+
+    fn frame_rule(&self) -> Option<Frame> {
+        Some(self.frame)
     }
 
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {

@@ -302,17 +302,12 @@ pub(super) fn reference_scenario(arm: Arm, n_agents: usize) -> Result<Scenario> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::row::Price, *};
     use cgcmarl::environment::simple_spread::SimpleSpreadOptions;
-
-    /// Every row whose configuration this program can read.
-    fn rows() -> Vec<&'static Row> {
-        ROWS.iter().filter(|row| row.arm != Arm::Shared).collect()
-    }
 
     fn plan() -> Plan {
         Plan {
-            rows: rows(),
+            rows: ROWS.iter().collect(),
             agents: vec![3, 10],
             seeds: vec![1, 2],
             layouts: vec![Layout::Random],
@@ -337,8 +332,11 @@ mod tests {
             let options: SimpleSpreadOptions = config.scenario().unwrap().typed_options().unwrap();
             assert_eq!((options.agents, config.seed), (job.n_agents, job.seed));
             assert_eq!(config.evaluation.episodes, 7);
-            if matches!(job.row.arm, Arm::Ours | Arm::Raw) {
-                assert_eq!(options.cost_distance, None, "{}", job.name());
+            let resolved = options.resolved();
+            let is_priced = matches!(job.row.price, Price::LocalRatio(_));
+            if matches!(job.row.arm, Arm::Ours | Arm::Raw | Arm::Shared) && !is_priced {
+                let contact = resolved.radius.map(|radius| 2.0 * radius);
+                assert_eq!(resolved.cost_distance, contact, "{}", job.name());
             }
         }
     }

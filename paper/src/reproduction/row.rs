@@ -124,6 +124,8 @@ const OURS: (&str, &str) = configuration!("cgcmarl/cg_cmarl.toml");
 /// Who learns in it.
 pub const OUR_ALGORITHM: &str = "cg_cmarl";
 
+/// One distance for all: a cost begins where agents touch, as MPE2's price for collisions does.
+const PAID_AT_CONTACT: (&str, &str) = ("cost_radii", "2");
 /// MAPPO as its authors set it.
 const PUBLISHED: (&str, &str) = ("preset", "published");
 
@@ -140,11 +142,17 @@ fn limits() -> Vec<Price> {
 /// left out.
 pub static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let known = |method: &&Method| algorithm::find(method.algorithm).is_ok();
-    let mut rows = vec![row(Arm::Ours, OUR_ALGORITHM, OURS, Price::None)];
+    let paid_at_contact = |row: Row| match row.price {
+        // MPE2's own price is paid there anyway.
+        Price::LocalRatio(_) => row,
+        _ => Row { settings: vec![PAID_AT_CONTACT], ..row },
+    };
+    let mut rows = vec![paid_at_contact(row(Arm::Ours, OUR_ALGORITHM, OURS, Price::None))];
     for method in METHODS.iter().filter(known) {
         for (arm, source) in [(Arm::Raw, method.raw), (Arm::Shared, method.shared)] {
             let priced = (method.prices)().into_iter();
-            rows.extend(priced.map(|price| row(arm, method.algorithm, source, price)));
+            let priced = priced.map(|price| row(arm, method.algorithm, source, price));
+            rows.extend(priced.map(paid_at_contact));
         }
     }
     rows.extend(METHODS.iter().filter(|method| method.algorithm == "mappo").map(published));

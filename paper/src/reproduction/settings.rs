@@ -23,8 +23,13 @@ const LEFT_OUT: [&str; 4] = [
     "training.memory_limit",
 ];
 /// Parts of an environment that policies without training do not notice.
-const ONLY_FOR_LEARNERS: [&str; 3] =
-    ["environment.observation", "environment.graph", "environment.reward"];
+const ONLY_FOR_LEARNERS: [&str; 5] = [
+    "environment.observation",
+    "environment.graph",
+    "environment.reward",
+    "environment.cost_distance",
+    "environment.cost_radii",
+];
 
 /// Settings as a row's file holds them: groups within groups.
 pub(super) type Settings = Map<String, Value>;

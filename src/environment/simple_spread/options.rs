@@ -50,6 +50,7 @@ pub struct SimpleSpreadOptions {
     /// Agents closer than this pay the collision cost: `cost_radii` radii where it is not set.
     pub cost_distance: Option<f64>,
     /// The same in radii, for teams whose agents differ in size; 2.125, a little before they touch at 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_radii: Option<f64>,
     /// How the task reward reaches the regions.
     pub reward: RewardRule,

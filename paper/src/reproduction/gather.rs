@@ -96,7 +96,7 @@ fn team(rows: &Rows, arm: Arm, n_agents: usize, layout: &str) -> Option<Team> {
     measure(&mut team, models);
     if layout == TABLES_LAYOUT {
         let learned: Vec<_> = own().map(|row| (row, rows.seeds(n_agents, row))).collect();
-        let processor = common_processor(learned.iter().map(|(_, seeds)| &seeds[..]));
+        let processor = common_processor(&learned);
         let pace = |row: &Row| {
             let same = learned.iter().filter(|(other, _)| row.trains_like(other));
             let timed = same.flat_map(|(_, seeds)| seeds);
@@ -147,12 +147,13 @@ fn same_point<'a>(
     points.find(|point| point.parameter == parameter).map(|point| (row, point))
 }
 
-/// The processor on which seconds are compared: the one that timed the most rows, each with any of its seeds; of
-/// several the first by name.
-fn common_processor<'r>(rows: impl Iterator<Item = &'r [&'r RowResult]>) -> Option<&'r str> {
+/// The processor on which seconds are compared: the one that timed the most rows, or others that train like
+/// them, each with any of its seeds; of several the first by name.
+fn common_processor<'r>(learned: &[(&Row, Vec<&'r RowResult>)]) -> Option<&'r str> {
     let mut timed = BTreeMap::<&str, usize>::new();
-    for seeds in rows {
-        let seeds = seeds.iter().filter(|seed| seed.pace().is_some());
+    for (row, _) in learned {
+        let alike = learned.iter().filter(|(other, _)| row.trains_like(other));
+        let seeds = alike.flat_map(|(_, seeds)| seeds).filter(|seed| seed.pace().is_some());
         let processors: BTreeSet<&str> = seeds.map(|seed| &seed.timing.processor[..]).collect();
         processors.into_iter().for_each(|processor| *timed.entry(processor).or_default() += 1);
     }

@@ -315,3 +315,23 @@ fn seconds_of_one_processor_are_not_compared_with_those_of_another() {
     set("raw/vdn_0.3_seed_1_n3.json", "slow", 3.0);
     assert_eq!(seconds(), [Some(5.0), Some(4.0), Some(4.0), Some(3.0)]);
 }
+
+#[test]
+fn one_price_gives_the_pace_of_all_prices() {
+    let folder = tempdir().unwrap();
+    let prices = ["iql_0.0", "iql_0.3", "iql_0.6"];
+    run(&plan(&[&["cg_cmarl", "iql_0.8"], &prices[..]].concat(), 3), folder.path());
+    let set = |row: &str, processor: &str, seconds: f64| {
+        let file = folder.path().join("rows").join(format!("{row}_seed_1_n3.json"));
+        let timing = json!({ "processor": processor, "cpu_seconds": [seconds] });
+        rewrite(&file, |row| row["timing"] = timing.clone());
+    };
+    prices.iter().for_each(|row| set(&format!("raw/{row}"), "old", 1.0));
+    set("raw/iql_0.8", "new", 2.0);
+    set("ours/cg_cmarl", "new", 5.0);
+    let results = gather(folder.path(), Arm::Raw);
+    let learning = &results.team(3, "random").unwrap().learning;
+    let seconds: Vec<_> = learning.iter().map(|model| model.cpu_seconds).collect();
+    // More rows were timed by the old one, but all methods by the new.
+    assert_eq!(seconds, [Some(5.0), Some(2.0), Some(2.0), Some(2.0), Some(2.0)]);
+}

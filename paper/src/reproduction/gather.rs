@@ -151,7 +151,7 @@ fn same_point<'a>(
 /// them, each with any of its seeds; of several the first by name.
 fn common_processor<'r>(learned: &[(&Row, Vec<&'r RowResult>)]) -> Option<&'r str> {
     let mut timed = BTreeMap::<&str, usize>::new();
-    for (row, _) in learned {
+    for (row, _) in learned.iter().filter(|(_, seeds)| !seeds.is_empty()) {
         let alike = learned.iter().filter(|(other, _)| row.trains_like(other));
         let seeds = alike.flat_map(|(_, seeds)| seeds).filter(|seed| seed.pace().is_some());
         let processors: BTreeSet<&str> = seeds.map(|seed| &seed.timing.processor[..]).collect();

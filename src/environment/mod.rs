@@ -146,8 +146,8 @@ pub trait View: Send + Sync {
     }
     /// The symmetry that takes the world into one of the frames of a region. The frames of a region
     /// in a transformed world show what those of the same region show here, so that what is learned
-    /// in frames holds under every symmetry. A region that looks the same under two symmetries cannot
-    /// tell them apart: there, and there alone, its table may be the one of the other.
+    /// in frames holds under every symmetry. Where a region looks the same under two symmetries, the rest
+    /// of the state must decide; only a world that is the same under both cannot tell them apart.
     fn frame(&self, _state: &[f32], _members: &[usize], frame: usize) -> usize {
         frame
     }

@@ -56,17 +56,27 @@ impl Manifest {
 impl Machine {
     /// The machine this runs on.
     pub fn here() -> Self {
-        let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = information.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            (name.trim() == "model name").then(|| value.trim().to_owned())
-        });
         Self {
-            cpu: model.unwrap_or_else(|| "unknown".into()),
+            cpu: processor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
             cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             os: std::env::consts::OS.into(),
             architecture: std::env::consts::ARCH.into(),
         }
+    }
+}
+
+/// What the system tells of its processor: the name, and family and model, since hosts call processors of
+/// different generations by one name.
+fn processor(information: &str) -> String {
+    let told = |wanted: &str| {
+        let entries = information.lines().filter_map(|line| line.split_once(':'));
+        let mut values = entries.filter(|(name, _)| name.trim() == wanted);
+        values.next().map(|(_, value)| value.trim())
+    };
+    let name = told("model name").unwrap_or("unknown");
+    match (told("cpu family"), told("model")) {
+        (Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        _ => name.to_owned(),
     }
 }
 
@@ -108,6 +118,14 @@ fn utc(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_of_one_name_are_told_apart() {
+        let told = "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n";
+        assert_eq!(processor(told), "AMD EPYC (family 26, model 2)");
+        assert_eq!(processor("model name : Some core\n"), "Some core");
+        assert_eq!(processor(""), "unknown");
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

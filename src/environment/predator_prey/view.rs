@@ -10,7 +10,7 @@ use super::{
 use crate::{
     environment::{
         Pose, Spec, View,
-        frame::Frame,
+        frame::{Frame, write_look},
         in_order,
         symmetry::{SQUARE, transform},
     },
@@ -339,9 +339,8 @@ impl View for PreyView {
 
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let parts = Parts::of(state, self.spec.n_agents());
-        Frame::Octant.symmetry(displacement(parts, members), frame, |symmetry, row| {
-            row.resize(self.spec.region_width, 0.0);
-            self.posed_row(state, members, Pose { symmetry, reversed: false }, row);
+        Frame::Octant.symmetry(displacement(parts, members), frame, |symmetry, seen| {
+            write_look(self, (state, members), symmetry, seen);
         })
     }
 

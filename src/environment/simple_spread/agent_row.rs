@@ -85,9 +85,11 @@ impl SharedRow {
         }
         let (me, landmark) = (parts.positions[agent], parts.landmarks[scratch.landmarks[0].1]);
         let displacement = [landmark[0] - me[0], landmark[1] - me[1]];
-        self.frame.symmetry(displacement, 0, |symmetry, row| {
-            row.resize(self.width, 0.0);
-            self.write(scratch, parts, agent, symmetry, row);
+        self.frame.symmetry(displacement, 0, |symmetry, seen| {
+            seen.resize(self.width, 0.0);
+            self.write(scratch, parts, agent, symmetry, seen);
+            let points = [parts.positions, parts.velocities, parts.landmarks].into_iter().flatten();
+            seen.extend(points.flat_map(|point| transform(symmetry, *point)));
         })
     }
 

@@ -15,7 +15,9 @@ pub use super::{
 pub use crate::environment::frame::Frame;
 use crate::{
     environment::{
-        Pose, Spec, View, in_order,
+        Pose, Spec, View,
+        frame::write_look,
+        in_order,
         symmetry::{self, transform},
     },
     graph::{CoordinationGraph, GraphOptions, Nearby},
@@ -223,9 +225,8 @@ impl View for SpreadView {
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let positions = Parts::of(state, self.spec.n_agents()).positions;
         let [a, b] = [positions[members[0]], positions[members[1]]];
-        self.frame.symmetry([b[0] - a[0], b[1] - a[1]], frame, |symmetry, row| {
-            row.resize(self.spec.region_width, 0.0);
-            self.posed_row(state, members, Pose { symmetry, reversed: false }, row);
+        self.frame.symmetry([b[0] - a[0], b[1] - a[1]], frame, |symmetry, seen| {
+            write_look(self, (state, members), symmetry, seen);
         })
     }
 

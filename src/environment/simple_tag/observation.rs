@@ -9,7 +9,7 @@ use super::options::SimpleTagOptions;
 use crate::{
     environment::{
         Pose, Spec, View,
-        frame::Frame,
+        frame::{Frame, write_look},
         in_order,
         symmetry::{self, transform},
     },
@@ -288,9 +288,8 @@ impl View for TagView {
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let positions = Parts::of(state, self.spec.n_agents()).positions;
         let displacement = minus(positions[members[1]], positions[members[0]]);
-        self.frame.symmetry(displacement, frame, |symmetry, row| {
-            row.resize(self.spec.region_width, 0.0);
-            self.posed_row(state, members, Pose { symmetry, reversed: false }, row);
+        self.frame.symmetry(displacement, frame, |symmetry, seen| {
+            write_look(self, (state, members), symmetry, seen);
         })
     }
 

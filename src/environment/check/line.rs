@@ -43,6 +43,7 @@ pub(super) enum Fault {
     OtherGraph,
     OtherMask,
     OtherFrame,
+    FirstFrame,
     FrameBeyond,
     AgentBeyond,
     AgentsDiffer,
@@ -184,6 +185,7 @@ impl View for LineView {
             Fault::RowNotWritten => row[2] = f32::NAN,
             Fault::ViewRemembers => row[2] = self.looks.fetch_add(1, Ordering::Relaxed) as f32,
             Fault::ViewSeesEnvironment => row[2] = self.leak.load(Ordering::Relaxed) as f32,
+            Fault::FirstFrame => row[1..].fill(0.0),
             _ => {}
         }
     }
@@ -232,7 +234,7 @@ impl View for LineView {
     }
 
     fn n_frames(&self) -> usize {
-        2
+        if self.fault == Fault::FirstFrame { 1 } else { 2 }
     }
 
     fn transform_state(&self, symmetry: usize, state: &mut [f32]) {

@@ -116,15 +116,23 @@ fn check_agents(view: &dyn View, state: &[f32]) -> Result<()> {
     Ok(())
 }
 
+/// What a region sees in one of its frames, and the whole state as it is there.
+struct Framed {
+    row: Vec<f32>,
+    world: Vec<f32>,
+}
+
 /// Everything that a region sees in its frames.
-fn frames(view: &dyn View, state: &[f32], members: &[usize]) -> Result<Vec<Vec<f32>>> {
+fn frames(view: &dyn View, state: &[f32], members: &[usize]) -> Result<Vec<Framed>> {
     let n_symmetries = view.n_symmetries();
     let seen = |frame| {
         let pose = Pose::of(view, state, members, (frame, false));
         if pose.symmetry >= n_symmetries {
             return broken(format!("frame {frame} of a region is symmetry {}", pose.symmetry));
         }
-        Ok(row(view, state, members, pose))
+        let mut world = state.to_vec();
+        view.transform_state(pose.symmetry, &mut world);
+        Ok(Framed { row: row(view, state, members, pose), world })
     };
     (0..view.n_frames()).map(seen).collect()
 }
@@ -132,7 +140,7 @@ fn frames(view: &dyn View, state: &[f32], members: &[usize]) -> Result<Vec<Vec<f
 /// Regions of a state whose frames are looked at, so that large teams do not take for ever.
 const FRAMED: usize = 6;
 
-/// The frames of a region show the same in every transformed world.
+/// The frames of a region show the same in every transformed world, the rest of it included.
 fn check_frames(
     view: &dyn View,
     graph: &CoordinationGraph,
@@ -144,8 +152,16 @@ fn check_frames(
     };
     for (region, members) in graph.regions().enumerate().take(FRAMED) {
         let (here, there) = (frames(view, state, members)?, frames(view, transformed, members)?);
-        if !there.iter().all(|row| here.iter().any(|other| alike(row, other))) {
+        let shown = |there: &Framed| here.iter().any(|here| alike(&there.row, &here.row));
+        if !there.iter().all(shown) {
             return broken(format!("symmetry {symmetry} changes what region {region} is shown"));
+        }
+        let same = |there: &Framed| here.iter().any(|here| alike(&there.world, &here.world));
+        if !there.iter().all(same) {
+            return broken(format!(
+                "region {region} looks the same under two symmetries, and its frame does not follow \
+                 the rest of the state"
+            ));
         }
     }
     Ok(())

@@ -187,7 +187,8 @@ fn a_turned_hunt_gives_the_turned_decision() {
 }
 
 /// Points of a plane that move by one or stay, in regions of one, two and three, as a task of one's own
-/// may have them: a region sees where its members are, in the frame in which that is the largest row.
+/// may have them: a region sees where its members are, in the frame in which that is the largest row, and
+/// of equal rows in that of the largest state.
 struct Points {
     spec: Spec,
     actions: Vec<Vec<usize>>,
@@ -244,7 +245,9 @@ impl View for Points {
         let look = |symmetry: &usize| {
             let mut row = vec![0.0; self.spec.region_width];
             self.posed_row(state, members, Pose { symmetry: *symmetry, reversed: false }, &mut row);
-            row
+            let mut world = state.to_vec();
+            self.transform_state(*symmetry, &mut world);
+            (row, world)
         };
         let larger = |a: &usize, b: &usize| look(a).partial_cmp(&look(b)).unwrap();
         (0..self.n_symmetries()).max_by(larger).unwrap()

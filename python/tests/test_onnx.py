@@ -127,16 +127,21 @@ def under(state, symmetry):
 
 def frames_of(state, members, contract):
     """The symmetries that lead into the frames of a pair, as `frame_words` tells of a cone."""
-    symmetries = contract["symmetries"]
 
-    def displacement(symmetry):
+    def is_ahead(symmetry):
         places = under(state, symmetry).reshape(3, -1, 2)[0]
-        return places[members[1]] - places[members[0]]
+        x, y = places[members[1]] - places[members[0]]
+        return x >= y >= 0
 
-    x, y = np.array([displacement(symmetry) for symmetry in symmetries]).T
-    (ahead,) = np.flatnonzero((x >= y) & (y >= 0))
-    (mirror,) = np.flatnonzero((x == x[ahead]) & (y == -y[ahead]))
-    return [symmetries[ahead], symmetries[mirror]][: contract["averaged_frames"]]
+    def look(symmetry):
+        turned = under(state, symmetry)
+        return [*row_of(turned, members, contract), *turned]
+
+    symmetries = contract["symmetries"]
+    ahead = max(filter(is_ahead, symmetries), key=look)
+    flipped = [place * (-1) ** entry for entry, place in enumerate(ahead["state"])]
+    (mirror,) = [symmetry for symmetry in symmetries if symmetry["state"] == flipped]
+    return [ahead, mirror][: contract["averaged_frames"]]
 
 
 def rebuilt(session, contract, state, region, multiplier):
@@ -158,8 +163,10 @@ def test_tables_of_a_model_with_frames_are_rebuilt_from_the_file_alone(tmp_path)
     assert contract["averaged_orders"] == 2 and len(contract["symmetries"]) == 8
     model, environment = cgcmarl.load(MODEL), cgcmarl.make("simple_spread", n=5)
     states = environment.reset(seed=4)
+    level = states[0].copy()
+    level[3] = level[1]  # the second agent straight to the right or left of the first
     for step, multiplier in enumerate((0.0, 0.5, 3.0)):
-        for state in states:
+        for state in [*states, level]:
             inside = model.tables(state, multiplier)
             for region, table in zip(inside.regions, inside.tables):
                 ours = rebuilt(session, contract, state, region, multiplier)

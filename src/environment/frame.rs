@@ -6,6 +6,7 @@ use super::{
     symmetry::{SQUARE, transform},
 };
 use serde::{Deserialize, Serialize};
+use std::{cell::Cell, cmp::Ordering};
 
 /// How much of the square's symmetry a frame takes away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,18 +53,39 @@ impl Frame {
 
     /// The symmetry that takes the world into a frame of a region whose first two members are
     /// `displacement` apart. Where several do (a displacement along an axis or a diagonal), the one
-    /// under which what `look` writes is the largest: the region's row and, behind it, the whole state,
-    /// which tells apart what a region that looks the same under two symmetries cannot.
+    /// under which the region's row is the largest; of equal rows that under which the whole state is, which
+    /// tells apart what a region that looks the same under two symmetries cannot.
+    pub(crate) fn of_region(
+        self,
+        view: &dyn View,
+        (state, members): (&[f32], &[usize]),
+        displacement: [f32; 2],
+        frame: usize,
+    ) -> usize {
+        let row = |symmetry, row: &mut Vec<f32>| {
+            row.resize(view.spec().region_width, 0.0);
+            view.posed_row(state, members, Pose { symmetry, reversed: false }, row);
+        };
+        let world = |symmetry| {
+            let mut world = state.to_vec();
+            view.transform_state(symmetry, &mut world);
+            world
+        };
+        self.symmetry(displacement, frame, row, world)
+    }
+
+    /// [`Self::of_region`] by what is told of rows, and of the world where rows are equal.
     pub(crate) fn symmetry(
         self,
         displacement: [f32; 2],
         frame: usize,
-        look: impl FnMut(usize, &mut Vec<f32>),
+        row: impl FnMut(usize, &mut Vec<f32>),
+        world: impl Fn(usize) -> Vec<f32>,
     ) -> usize {
         let [x, y] = displacement;
         let octant = match self {
             Self::World => return frame,
-            _ if x == 0.0 || y == 0.0 || x.abs() == y.abs() => largest(displacement, look),
+            _ if x == 0.0 || y == 0.0 || x.abs() == y.abs() => largest(displacement, row, world),
             _ => {
                 usize::from(x < 0.0) + 2 * usize::from(y < 0.0) + 4 * usize::from(x.abs() < y.abs())
             }
@@ -72,42 +94,43 @@ impl Frame {
     }
 }
 
+thread_local! {
+    /// The rows that are compared.
+    static ROWS: Cell<[Vec<f32>; 2]> = const { Cell::new([const { Vec::new() }; 2]) };
+}
+
 /// A symmetry followed by a flip of what is then y.
 fn mirrored(symmetry: usize) -> usize {
     // Where x and y were exchanged at the end, y is the former x.
     symmetry ^ if symmetry & 4 == 4 { 1 } else { 2 }
 }
 
-/// Writes a region's row under a symmetry and the whole state behind it, for [`Frame::symmetry`].
-pub(crate) fn write_look(
-    view: &dyn View,
-    (state, members): (&[f32], &[usize]),
-    symmetry: usize,
-    seen: &mut Vec<f32>,
-) {
-    let width = view.spec().region_width;
-    seen.resize(width + state.len(), 0.0);
-    let (row, world) = seen.split_at_mut(width);
-    view.posed_row(state, members, Pose { symmetry, reversed: false }, row);
-    world.copy_from_slice(state);
-    view.transform_state(symmetry, world);
-}
-
-/// Of the symmetries that bring the displacement ahead and to the left, that of the largest look.
-fn largest(displacement: [f32; 2], mut look: impl FnMut(usize, &mut Vec<f32>)) -> usize {
+/// Of the symmetries that bring the displacement ahead and to the left, that of the largest row, and of
+/// equal rows that of the largest world.
+fn largest(
+    displacement: [f32; 2],
+    mut row: impl FnMut(usize, &mut Vec<f32>),
+    world: impl Fn(usize) -> Vec<f32>,
+) -> usize {
     let is_ahead = |symmetry: &usize| {
         let [x, y] = transform(*symmetry, displacement);
         x >= y && y >= 0.0
     };
-    let (mut best, mut largest, mut other) = (0, Vec::new(), Vec::new());
+    let [mut largest, mut other] = ROWS.take();
+    let mut best = None;
     for symmetry in (0..SQUARE).filter(is_ahead) {
-        look(symmetry, &mut other);
-        if largest.is_empty() || other.partial_cmp(&largest) == Some(std::cmp::Ordering::Greater) {
+        row(symmetry, &mut other);
+        let is_larger = best.is_none_or(|best| match other.partial_cmp(&largest) {
+            Some(Ordering::Equal) => world(symmetry) > world(best),
+            order => order == Some(Ordering::Greater),
+        });
+        if is_larger {
             std::mem::swap(&mut largest, &mut other);
-            best = symmetry;
+            best = Some(symmetry);
         }
     }
-    best
+    ROWS.set([largest, other]);
+    best.unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -119,15 +142,16 @@ mod tests {
         for symmetry in 0..SQUARE {
             let displacement = transform(symmetry, [0.7_f32, 0.2]);
             let no_tie = |_: usize, _: &mut Vec<f32>| unreachable!("no tie");
-            let octant = Frame::Octant.symmetry(displacement, 0, no_tie);
+            let no_world = |_: usize| unreachable!("no tie");
+            let octant = Frame::Octant.symmetry(displacement, 0, no_tie, no_world);
             assert_eq!(transform(octant, displacement), [0.7, 0.2]);
-            let mirror = Frame::Cone.symmetry(displacement, 1, no_tie);
+            let mirror = Frame::Cone.symmetry(displacement, 1, no_tie, no_world);
             assert_eq!(transform(mirror, displacement), [0.7, -0.2]);
         }
     }
 
     #[test]
-    fn a_tie_goes_to_the_largest_look() {
+    fn a_tie_goes_to_the_largest_row_and_of_equal_rows_to_the_largest_world() {
         for turned in 0..SQUARE {
             let displacement = transform(turned, [0.7_f32, 0.0]);
             let seen = |symmetry: usize| transform(symmetry, transform(turned, [0.3_f32, -0.1]));
@@ -135,7 +159,12 @@ mod tests {
                 row.clear();
                 row.extend(seen(symmetry));
             };
-            let symmetry = Frame::Octant.symmetry(displacement, 0, row);
+            let no_world = |_: usize| unreachable!("rows differ");
+            let symmetry = Frame::Octant.symmetry(displacement, 0, row, no_world);
+            assert_eq!(seen(symmetry), [0.3, 0.1]);
+            let same_row = |_: usize, row: &mut Vec<f32>| row.resize(1, 0.5);
+            let world = |symmetry: usize| seen(symmetry).to_vec();
+            let symmetry = Frame::Octant.symmetry(displacement, 0, same_row, world);
             assert_eq!(seen(symmetry), [0.3, 0.1]);
         }
     }

@@ -112,7 +112,7 @@ pub trait View: Send + Sync {
     }
     /// Writes what all agents see, one row at each multiple of `stride`, each in the frame it chooses, and
     /// the symmetries that take the world into these frames: as they are told by [`Self::agent_row`]
-    /// unless the task chooses otherwise. Like those of regions, the frames of agents show the same in
+    /// unless the task chooses otherwise. Frames that a task chooses show, like those of regions, the same in
     /// every transformed world.
     fn agent_rows(&self, state: &[f32], rows: &mut [f32], stride: usize, frames: &mut [usize]) {
         let width = self.spec().agent_width;
@@ -146,8 +146,9 @@ pub trait View: Send + Sync {
     }
     /// The symmetry that takes the world into one of the frames of a region. The frames of a region
     /// in a transformed world show what those of the same region show here, so that what is learned
-    /// in frames holds under every symmetry. Where a region looks the same under two symmetries, the rest
-    /// of the state must decide; only a world that is the same under both cannot tell them apart.
+    /// in frames holds under every symmetry. Where a region looks the same under two symmetries that call
+    /// actions differently, the rest of the state must decide; only a world that is the same under both cannot
+    /// tell them apart. Numbers that a symmetry changes by a rounding error are best compared rounded.
     fn frame(&self, _state: &[f32], _members: &[usize], frame: usize) -> usize {
         frame
     }

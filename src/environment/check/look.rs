@@ -1,6 +1,6 @@
 //! Checks of what is visible of a state: graph, rows, masks, symmetries.
 
-use super::broken;
+use super::{broken, turned::TOLERANCE};
 use crate::{
     environment::{Pose, Spec, View},
     error::Result,
@@ -116,52 +116,68 @@ fn check_agents(view: &dyn View, state: &[f32]) -> Result<()> {
     Ok(())
 }
 
-/// What a region sees in one of its frames, and the whole state as it is there.
+/// A region in one of its frames: what it sees there, and the whole state as it is there.
 struct Framed {
+    symmetry: usize,
     row: Vec<f32>,
     world: Vec<f32>,
 }
 
-/// Everything that a region sees in its frames.
+/// A region in all of its frames.
 fn frames(view: &dyn View, state: &[f32], members: &[usize]) -> Result<Vec<Framed>> {
     let n_symmetries = view.n_symmetries();
-    let seen = |frame| {
+    let framed = |frame| {
         let pose = Pose::of(view, state, members, (frame, false));
-        if pose.symmetry >= n_symmetries {
-            return broken(format!("frame {frame} of a region is symmetry {}", pose.symmetry));
+        let Pose { symmetry, .. } = pose;
+        if symmetry >= n_symmetries {
+            return broken(format!("frame {frame} of a region is symmetry {symmetry}"));
         }
         let mut world = state.to_vec();
-        view.transform_state(pose.symmetry, &mut world);
-        Ok(Framed { row: row(view, state, members, pose), world })
+        view.transform_state(symmetry, &mut world);
+        Ok(Framed { symmetry, row: row(view, state, members, pose), world })
     };
-    (0..view.n_frames()).map(seen).collect()
+    (0..view.n_frames()).map(framed).collect()
+}
+
+/// Whether numbers that were computed in another order are the same.
+fn alike(one: &[f32], other: &[f32]) -> bool {
+    one.iter().zip(other).all(|(a, b)| (a - b).abs() <= TOLERANCE as f32 * (1.0 + a.abs()))
 }
 
 /// Regions of a state whose frames are looked at, so that large teams do not take for ever.
 const FRAMED: usize = 6;
 
-/// The frames of a region show the same in every transformed world, the rest of it included.
+/// The frames of a region show the same in every transformed world, and there either is the whole state the
+/// same or every action called the same.
 fn check_frames(
     view: &dyn View,
     graph: &CoordinationGraph,
     state: &[f32],
     (symmetry, transformed): (usize, &[f32]),
 ) -> Result<()> {
-    let alike = |one: &[f32], other: &[f32]| {
-        one.iter().zip(other).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + a.abs()))
+    let n_actions = view.spec().n_actions();
+    let called_alike = |here: &Framed, there: &Framed| {
+        (0..n_actions).all(|action| {
+            let turned = view.transform_action(symmetry, action);
+            view.transform_action(there.symmetry, turned)
+                == view.transform_action(here.symmetry, action)
+        })
     };
     for (region, members) in graph.regions().enumerate().take(FRAMED) {
         let (here, there) = (frames(view, state, members)?, frames(view, transformed, members)?);
-        let shown = |there: &Framed| here.iter().any(|here| alike(&there.row, &here.row));
-        if !there.iter().all(shown) {
-            return broken(format!("symmetry {symmetry} changes what region {region} is shown"));
-        }
-        let same = |there: &Framed| here.iter().any(|here| alike(&there.world, &here.world));
-        if !there.iter().all(same) {
-            return broken(format!(
-                "region {region} looks the same under two symmetries, and its frame does not follow \
-                 the rest of the state"
-            ));
+        for there in &there {
+            let mut shown = here.iter().filter(|here| alike(&there.row, &here.row)).peekable();
+            if shown.peek().is_none() {
+                return broken(format!(
+                    "symmetry {symmetry} changes what region {region} is shown"
+                ));
+            }
+            if !shown.any(|here| alike(&there.world, &here.world) || called_alike(here, there)) {
+                return broken(format!(
+                    "region {region} looks the same under two symmetries, and under symmetry {symmetry} \
+                     its frame does not follow the rest of the state"
+                ));
+            }
         }
     }
     Ok(())
@@ -192,4 +208,57 @@ fn check_symmetries(view: &dyn View, state: &[f32], graph: &CoordinationGraph) -
         check_frames(view, graph, state, (symmetry, &transformed))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One number that a symmetry turns to its negative and that no region sees; whether it also
+    /// exchanges the two actions.
+    struct Hidden {
+        spec: Spec,
+        exchanges: bool,
+    }
+
+    impl View for Hidden {
+        fn spec(&self) -> &Spec {
+            &self.spec
+        }
+
+        fn graph(&self, _state: &[f32], graph: &mut CoordinationGraph) {
+            *graph = CoordinationGraph::empty(1);
+        }
+
+        fn region_row(&self, _state: &[f32], _members: &[usize], row: &mut [f32]) {
+            row.fill(0.0);
+        }
+
+        fn n_symmetries(&self) -> usize {
+            2
+        }
+
+        fn transform_state(&self, symmetry: usize, state: &mut [f32]) {
+            state[0] = if symmetry == 1 { -state[0] } else { state[0] };
+        }
+
+        fn transform_action(&self, symmetry: usize, action: usize) -> usize {
+            if symmetry == 1 && self.exchanges { 1 - action } else { action }
+        }
+
+        fn n_frames(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn one_frame_serves_symmetries_that_look_the_same_and_call_actions_the_same() {
+        let graph = CoordinationGraph::new(1, &[vec![0]]).unwrap();
+        for exchanges in [false, true] {
+            let view = Hidden { spec: Spec::new("hidden", 1, 2, 5).rows(1, 1, 1), exchanges };
+            let checked = check_frames(&view, &graph, &[0.5], (1, &[-0.5]));
+            assert_eq!(checked.is_err(), exchanges);
+            assert!(check_frames(&view, &graph, &[0.0], (1, &[-0.0])).is_ok());
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::{
 /// How often a step that draws something is played.
 const DRAWS: u64 = 400;
 /// Largest difference of numbers that were computed in another order, beside one.
-const TOLERANCE: f64 = 1e-4;
+pub(super) const TOLERANCE: f64 = 1e-4;
 /// Largest mean difference of steps by chance, in standard errors.
 const MOST_ERRORS: f64 = 6.0;
 

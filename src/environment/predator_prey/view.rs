@@ -10,7 +10,7 @@ use super::{
 use crate::{
     environment::{
         Pose, Spec, View,
-        frame::{Frame, write_look},
+        frame::Frame,
         in_order,
         symmetry::{SQUARE, transform},
     },
@@ -339,9 +339,7 @@ impl View for PreyView {
 
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let parts = Parts::of(state, self.spec.n_agents());
-        Frame::Octant.symmetry(displacement(parts, members), frame, |symmetry, seen| {
-            write_look(self, (state, members), symmetry, seen);
-        })
+        Frame::Octant.of_region(self, (state, members), displacement(parts, members), frame)
     }
 
     fn has_left(&self, state: &[f32], agent: usize) -> bool {

@@ -85,12 +85,15 @@ impl SharedRow {
         }
         let (me, landmark) = (parts.positions[agent], parts.landmarks[scratch.landmarks[0].1]);
         let displacement = [landmark[0] - me[0], landmark[1] - me[1]];
-        self.frame.symmetry(displacement, 0, |symmetry, seen| {
-            seen.resize(self.width, 0.0);
-            self.write(scratch, parts, agent, symmetry, seen);
+        let row = |symmetry, row: &mut Vec<f32>| {
+            row.resize(self.width, 0.0);
+            self.write(scratch, parts, agent, symmetry, row);
+        };
+        let world = |symmetry| {
             let points = [parts.positions, parts.velocities, parts.landmarks].into_iter().flatten();
-            seen.extend(points.flat_map(|point| transform(symmetry, *point)));
-        })
+            points.flat_map(|point| transform(symmetry, *point)).collect()
+        };
+        self.frame.symmetry(displacement, 0, row, world)
     }
 
     /// Writes the row of an agent that has looked, as it is under a symmetry.

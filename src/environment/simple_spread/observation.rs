@@ -15,9 +15,7 @@ pub use super::{
 pub use crate::environment::frame::Frame;
 use crate::{
     environment::{
-        Pose, Spec, View,
-        frame::write_look,
-        in_order,
+        Pose, Spec, View, in_order,
         symmetry::{self, transform},
     },
     graph::{CoordinationGraph, GraphOptions, Nearby},
@@ -225,9 +223,7 @@ impl View for SpreadView {
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let positions = Parts::of(state, self.spec.n_agents()).positions;
         let [a, b] = [positions[members[0]], positions[members[1]]];
-        self.frame.symmetry([b[0] - a[0], b[1] - a[1]], frame, |symmetry, seen| {
-            write_look(self, (state, members), symmetry, seen);
-        })
+        self.frame.of_region(self, (state, members), [b[0] - a[0], b[1] - a[1]], frame)
     }
 
     fn agent_row(&self, state: &[f32], agent: usize, row: &mut [f32]) {

@@ -9,7 +9,7 @@ use super::options::SimpleTagOptions;
 use crate::{
     environment::{
         Pose, Spec, View,
-        frame::{Frame, write_look},
+        frame::Frame,
         in_order,
         symmetry::{self, transform},
     },
@@ -288,9 +288,7 @@ impl View for TagView {
     fn frame(&self, state: &[f32], members: &[usize], frame: usize) -> usize {
         let positions = Parts::of(state, self.spec.n_agents()).positions;
         let displacement = minus(positions[members[1]], positions[members[0]]);
-        self.frame.symmetry(displacement, frame, |symmetry, seen| {
-            write_look(self, (state, members), symmetry, seen);
-        })
+        self.frame.of_region(self, (state, members), displacement, frame)
     }
 
     /// MPE2's observation: velocity, position, obstacles and other bodies relative to this one, the

@@ -121,10 +121,7 @@ fn every_broken_promise_of_an_environment_is_named() {
         (Fault::OtherGraph, "symmetry 1 changes who shares a region"),
         (Fault::OtherMask, "symmetry 1 allows other actions"),
         (Fault::OtherFrame, "symmetry 1 changes what region 0 is shown"),
-        (
-            Fault::FirstFrame,
-            "region 0 looks the same under two symmetries, and under symmetry 1 its frame does not follow the rest of the state",
-        ),
+        (Fault::FirstFrame, "under symmetry 1 its frame does not follow the rest of the state"),
         (Fault::FrameBeyond, "frame 0 of a region is symmetry 2"),
         (Fault::AgentBeyond, "agent 0 sees the world under symmetry 2"),
         (Fault::AgentsDiffer, "sees other things alone"),

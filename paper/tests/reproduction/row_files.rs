@@ -310,10 +310,13 @@ fn seconds_of_one_processor_are_not_compared_with_those_of_another() {
         let learning = &results.team(3, "random").unwrap().learning;
         learning.iter().map(|model| model.cpu_seconds).collect::<Vec<_>>()
     };
-    // Two rows each: the first by name, on which CG-CMARL has no time.
-    assert_eq!(seconds(), [None, Some(1.0), Some(1.0), Some(1.0)]);
+    // Three rows by the fast one, but only the slow one timed what the others are compared with.
+    assert_eq!(seconds(), [Some(5.0), Some(4.0), Some(4.0), None]);
     set("raw/vdn_0.3_seed_1_n3.json", "slow", 3.0);
     assert_eq!(seconds(), [Some(5.0), Some(4.0), Some(4.0), Some(3.0)]);
+    set("ours/cg_cmarl_seed_1_n3.json", "fast", 2.0);
+    set("raw/vdn_0.3_seed_1_n3.json", "fast", 1.0);
+    assert_eq!(seconds(), [Some(2.0), Some(1.0), Some(1.0), Some(1.0)]);
 }
 
 #[test]

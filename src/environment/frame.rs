@@ -162,7 +162,7 @@ mod tests {
             let no_world = |_: usize| unreachable!("rows differ");
             let symmetry = Frame::Octant.symmetry(displacement, 0, row, no_world);
             assert_eq!(seen(symmetry), [0.3, 0.1]);
-            let same_row = |_: usize, row: &mut Vec<f32>| row.resize(1, 0.5);
+            let same_row = |_: usize, row: &mut Vec<f32>| *row = vec![0.5];
             let world = |symmetry: usize| seen(symmetry).to_vec();
             let symmetry = Frame::Octant.symmetry(displacement, 0, same_row, world);
             assert_eq!(seen(symmetry), [0.3, 0.1]);

@@ -2,6 +2,7 @@
 
 mod adam;
 mod columns;
+mod exponential;
 mod gradient;
 mod linear;
 mod mlp;
@@ -19,6 +20,7 @@ mod transpose;
 
 pub use adam::{Adam, AdamOptions};
 pub use columns::Columns;
+pub use exponential::exponentiate;
 pub use gradient::Gradient;
 pub use linear::Linear;
 pub use mlp::{Mlp, MlpWorkspace};

@@ -127,36 +127,48 @@ impl WithSimd for Product<'_> {
             let width = vectors.div_ceil(vectors.div_ceil(most));
             // As many rows at a time as there are registers for their sums.
             match width {
-                1 => self.columns::<S, 1, 8>(simd, column),
-                2 if most == 2 => self.columns::<S, 2, 4>(simd, column),
-                2 => self.columns::<S, 2, 8>(simd, column),
-                3 => self.columns::<S, 3, 8>(simd, column),
-                _ => self.columns::<S, 4, 6>(simd, column),
+                1 => self.columns::<S, 1, 8>(simd, column, 0),
+                2 if most == 2 => self.columns::<S, 2, 4>(simd, column, 0),
+                2 => self.columns::<S, 2, 8>(simd, column, 0),
+                3 => self.columns::<S, 3, 8>(simd, column, 0),
+                _ => self.columns::<S, 4, 6>(simd, column, 0),
             }
             vectors -= width;
             column += width * S::F32_LANES;
         }
-        if column < n_columns {
-            self.last_columns(simd, column);
+        match column {
+            _ if column == n_columns => {}
+            0 => self.few_columns(simd),
+            // The last columns together with some before them, which are there already.
+            _ => {
+                let first = n_columns - S::F32_LANES;
+                self.columns::<S, 1, 8>(simd, first, column - first);
+            }
         }
     }
 }
 
 impl Product<'_> {
-    /// `V` whole vectors of columns, all rows, `M` of them at a time.
+    /// `V` whole vectors of columns, all rows, `M` of them at a time; the first `kept` columns stay as
+    /// they are.
     #[inline(always)]
-    fn columns<S: Simd, const V: usize, const M: usize>(&mut self, simd: S, column: usize) {
+    fn columns<S: Simd, const V: usize, const M: usize>(
+        &mut self,
+        simd: S,
+        column: usize,
+        kept: usize,
+    ) {
         let (mut row, n_rows) = (0, self.left.n_rows);
         while row + M <= n_rows {
-            self.block::<S, V, M>(simd, row, column);
+            self.block::<S, V, M>(simd, row, column, kept);
             row += M;
         }
         while row + 2 <= n_rows {
-            self.block::<S, V, 2>(simd, row, column);
+            self.block::<S, V, 2>(simd, row, column, kept);
             row += 2;
         }
         if row < n_rows {
-            self.block::<S, V, 1>(simd, row, column);
+            self.block::<S, V, 1>(simd, row, column, kept);
         }
     }
 
@@ -166,6 +178,7 @@ impl Product<'_> {
         simd: S,
         row: usize,
         column: usize,
+        kept: usize,
     ) {
         let (stride, width) = (self.right.stride, V * S::F32_LANES);
         let mut sums = [[simd.splat_f32s(0.0); V]; M];
@@ -201,40 +214,48 @@ impl Product<'_> {
         }
         for (m, sums) in sums.iter().enumerate() {
             let to = &mut self.destination[(row + m) * stride + column..][..width];
-            for (to, &sum) in S::as_mut_simd_f32s(to).0.iter_mut().zip(sums) {
-                *to = if self.rectify { simd.max_f32s(sum, simd.splat_f32s(0.0)) } else { sum };
+            let ends =
+                sums.map(
+                    |sum| {
+                        if self.rectify { simd.max_f32s(sum, simd.splat_f32s(0.0)) } else { sum }
+                    },
+                );
+            if kept == 0 {
+                S::as_mut_simd_f32s(to).0.copy_from_slice(&ends);
+            } else {
+                to[kept..].copy_from_slice(&bytemuck::cast_slice(&ends)[kept..]);
             }
         }
     }
 
-    /// The columns that do not fill a vector.
+    /// All columns, where they do not fill a vector.
     #[inline(always)]
-    fn last_columns<S: Simd>(&mut self, simd: S, column: usize) {
+    fn few_columns<S: Simd>(&mut self, simd: S) {
         let whole = self.left.n_rows / 4 * 4;
         for row in (0..whole).step_by(4) {
-            self.last_block::<S, 4>(simd, row, column);
+            self.few_block::<S, 4>(simd, row);
         }
         for row in whole..self.left.n_rows {
-            self.last_block::<S, 1>(simd, row, column);
+            self.few_block::<S, 1>(simd, row);
         }
     }
 
     #[inline(always)]
-    fn last_block<S: Simd, const M: usize>(&mut self, simd: S, row: usize, column: usize) {
-        let (stride, width) = (self.right.stride, self.right.n_columns - column);
+    fn few_block<S: Simd, const M: usize>(&mut self, simd: S, row: usize) {
+        let (stride, width) = (self.right.stride, self.right.n_columns);
         let mut sums = [simd.splat_f32s(0.0); M];
         for (m, sum) in sums.iter_mut().enumerate() {
-            let from = &self.destination[(row + m) * stride + column..][..width];
+            let from = &self.destination[(row + m) * stride..][..width];
             *sum = match self.start {
                 Start::Zero => simd.splat_f32s(0.0),
                 Start::Bias(bias) => simd.splat_f32s(bias[row + m]),
-                Start::Row(numbers) => simd.partial_load_f32s(&numbers[column..][..width]),
+                Start::Row(numbers) => simd.partial_load_f32s(&numbers[..width]),
                 Start::Destination => simd.partial_load_f32s(from),
             };
         }
         let left = self.left;
         let (across, down) = if left.transposed { (left.stride, 1) } else { (1, left.stride) };
-        let right = self.right.data[column..].chunks(stride).take(left.n_columns);
+        let right = self.right.data.chunks(stride).take(left.n_columns);
         for (k, right) in right.enumerate() {
             let right = simd.partial_load_f32s(&right[..width]);
             for (m, sum) in sums.iter_mut().enumerate() {
@@ -244,7 +265,7 @@ impl Product<'_> {
         }
         for (m, &sum) in sums.iter().enumerate() {
             let sum = if self.rectify { simd.max_f32s(sum, simd.splat_f32s(0.0)) } else { sum };
-            let to = &mut self.destination[(row + m) * stride + column..][..width];
+            let to = &mut self.destination[(row + m) * stride..][..width];
             simd.partial_store_f32s(to, sum);
         }
     }

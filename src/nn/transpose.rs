@@ -28,15 +28,17 @@ impl WithSimd for Transpose<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (n_rows, n_columns) = (self.from.n_rows(), self.from.n_columns());
         #[cfg(target_arch = "x86_64")]
-        if let Some(&simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>() {
-            let (rows, columns) = (n_rows / SQUARE * SQUARE, n_columns / SQUARE * SQUARE);
-            for row in (0..rows).step_by(SQUARE) {
-                for column in (0..columns).step_by(SQUARE) {
-                    self.square(simd, row, column);
+        if let Some(&simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>()
+            && n_rows >= SQUARE
+            && n_columns >= SQUARE
+        {
+            // The last squares lie over the ones before them, where the sides are no whole squares.
+            for row in (0..n_rows).step_by(SQUARE) {
+                for column in (0..n_columns).step_by(SQUARE) {
+                    self.square(simd, row.min(n_rows - SQUARE), column.min(n_columns - SQUARE));
                 }
             }
-            self.fours(0..rows, columns..n_columns);
-            return self.fours(rows..n_rows, 0..n_columns);
+            return;
         }
         self.fours(0..n_rows, 0..n_columns);
     }

@@ -7,6 +7,7 @@ use super::{
     rollout::Rollout,
     trust_region::{Case, Problem, conjugate_gradients, dot},
 };
+use crate::nn::exponentiate;
 
 /// Length of the moves by which products with the Hessian are measured.
 const PROBE: f32 = 1e-2;
@@ -64,22 +65,24 @@ impl AgentRound<'_> {
             d_logits.copy_from_slice(logits);
             forbid(d_logits, self.rollout.allowed(place));
             log_softmax(d_logits);
+            exponentiate(d_logits);
             for (action, d) in d_logits.iter_mut().enumerate() {
                 let chosen = if action == self.rollout.actions[place] { 1.0 } else { 0.0 };
-                *d = weights[row] * (chosen - d.exp());
+                *d = weights[row] * (chosen - *d);
             }
             [0.0; 2]
         })
     }
 
-    /// The gradient of the mean divergence from the policy with these log-probabilities: p − p_old.
+    /// The gradient of the mean divergence from the policy with these probabilities: p − p_old.
     fn divergence_gradient(&self, net: &mut Approximator, old: &[f32]) -> Vec<f32> {
         net.gradient(self.rows, |row, logits, d_logits| {
             d_logits.copy_from_slice(logits);
             forbid(d_logits, self.rollout.allowed(self.places[row]));
             log_softmax(d_logits);
+            exponentiate(d_logits);
             let old = &old[row * logits.len()..][..logits.len()];
-            d_logits.iter_mut().zip(old).for_each(|(d, old)| *d = d.exp() - old.exp());
+            d_logits.iter_mut().zip(old).for_each(|(d, old)| *d -= old);
             [0.0; 2]
         })
     }
@@ -138,9 +141,10 @@ impl AgentRound<'_> {
         let mut falling = self.gradient(net, self.gains);
         falling.iter_mut().for_each(|g| *g = -*g);
         let dearer = self.gradient(net, self.costs);
+        let old_p = probabilities(&old);
         let mut solve = |b: &[f32]| {
             conjugate_gradients(b, region.iterations, |direction| {
-                let mut product = self.curvature(net, &old, direction);
+                let mut product = self.curvature(net, &old_p, direction);
                 let damped = product.iter_mut().zip(direction);
                 damped.for_each(|(p, d)| *p += region.damping * d);
                 product
@@ -201,6 +205,12 @@ impl AgentRound<'_> {
             (new[cell] - old[cell]).exp()
         }));
     }
+}
+
+fn probabilities(log_p: &[f32]) -> Vec<f32> {
+    let mut p = log_p.to_vec();
+    exponentiate(&mut p);
+    p
 }
 
 #[cfg(test)]
@@ -277,7 +287,7 @@ mod tests {
         }
         // ½ dᵀ H d is what the divergence grows by along d.
         let direction: Vec<f32> = (0..n).map(|i| (i as f32).sin()).collect();
-        let product = round.curvature(&mut net, &old, &direction);
+        let product = round.curvature(&mut net, &probabilities(&old), &direction);
         let half = 0.5 * dot(&direction, &product);
         let kept = net.parameters.clone();
         net.parameters.iter_mut().zip(&direction).for_each(|(p, d)| *p += 0.02 * d);

@@ -1,7 +1,10 @@
 //! The formulas of proximal policy optimisation: advantages, and the policy's loss with its gradient.
 
 use super::PpoOptions;
-use crate::{error::Error, rng::Rng};
+use crate::{error::Error, nn::exponentiate, rng::Rng};
+
+/// Logits whose powers are taken together.
+const TOGETHER: usize = 32;
 
 /// Generalised advantages of one trajectory: δ = r + γV′ − V, A = δ + γλA′.
 ///
@@ -73,7 +76,13 @@ pub(super) fn diverged(step: u64, report: &[(String, f32)]) -> Option<Error> {
 /// Replaces logits by log-probabilities.
 pub(super) fn log_softmax(logits: &mut [f32]) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
+    let (mut sum, mut powers) = (0.0_f32, [0.0; TOGETHER]);
+    for logits in logits.chunks(TOGETHER) {
+        let powers = &mut powers[..logits.len()];
+        powers.iter_mut().zip(logits).for_each(|(power, logit)| *power = logit - largest);
+        exponentiate(powers);
+        powers.iter().for_each(|power| sum += power);
+    }
     let normaliser = largest + sum.ln();
     logits.iter_mut().for_each(|logit| *logit -= normaliser);
 }

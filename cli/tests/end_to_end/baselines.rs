@@ -45,8 +45,8 @@ fn what_needs_multipliers_is_refused_by_name() {
     }
 }
 
-/// What was tuned with these eyes is a recipe: presets and settings have the last word, larger teams
-/// and who sees MPE2's rows the default.
+/// What was tuned with these eyes is a recipe: presets and settings have the last word, teams too large
+/// for it and who sees MPE2's rows the default.
 #[test]
 fn what_was_tuned_with_the_same_eyes_gives_way_to_presets_and_settings() {
     let place = Place::new();
@@ -61,6 +61,9 @@ fn what_was_tuned_with_the_same_eyes_gives_way_to_presets_and_settings() {
         (&["algorithm=mappo_lag", shared], "lambda_lr = 0.05"),
         (&["algorithm=mappo_lag", shared, "agents=10"], "lambda_lr = 0.01"),
         (&["algorithm=mappo_lag"], "lambda_lr = 0.01"),
+        (&["algorithm=vdn", shared, "agents=10"], "gamma = 0.85"),
+        (&["algorithm=vdn", "agents=10"], "gamma = 0.8\n"),
+        (&["algorithm=dcg", shared, "agents=10"], "gamma = 0.8\n"),
     ] {
         let printed = place.succeed(&[&["config"], words].concat()).text;
         assert!(printed.contains(told), "{words:?}: {printed}");

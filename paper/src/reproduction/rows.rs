@@ -11,6 +11,7 @@ use super::{
 use cgcmarl::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     fmt, fs,
     path::{Path, PathBuf},
 };
@@ -115,27 +116,29 @@ impl Rows {
         if row.row == REFERENCE { self.references.push(row) } else { self.trained.push(row) }
     }
 
-    /// Seeds of one row are averaged, so they must have been trained for the same number of steps.
+    /// Seeds of one row are averaged, so they must have been trained for as long as the longest, unless what is
+    /// shorter had reached its plateau.
     fn leave_out_other_lengths(&mut self, folder: &Path) {
-        let mut first: Option<((usize, Arm, String), u64)> = None;
+        let whose = |row: &RowResult| (row.agents, row.arm, row.row.clone());
+        let mut longest = BTreeMap::new();
+        for row in &self.trained {
+            let steps = longest.entry(whose(row)).or_insert(row.steps);
+            *steps = row.steps.max(*steps);
+        }
         let left_out = &mut self.left_out;
         self.trained.retain(|row| {
-            let whose = (row.agents, row.arm, row.row.clone());
-            match &first {
-                Some((known, steps)) if *known == whose => {
-                    if *steps == row.steps {
-                        return true;
-                    }
-                    let message =
-                        format!("trained for {} steps, an earlier seed for {steps}", row.steps);
-                    let file = row.place(folder);
-                    let error = Error::format(&file, None, message);
-                    left_out.push(LeftOut::new(&file, &error));
-                    return false;
-                }
-                _ => first = Some((whose, row.steps)),
+            let longest = longest[&whose(row)];
+            let counts = row.steps == longest || row.greedy.has_converged();
+            if !counts {
+                let message = format!(
+                    "its curve is not flat after {} steps, where another seed has {longest}",
+                    row.steps
+                );
+                let file = row.place(folder);
+                let error = Error::format(&file, None, message);
+                left_out.push(LeftOut::new(&file, &error));
             }
-            true
+            counts
         });
     }
 }

@@ -63,7 +63,8 @@ fn what_was_tuned_with_the_same_eyes_gives_way_to_presets_and_settings() {
         (&["algorithm=mappo_lag"], "lambda_lr = 0.01"),
         (&["algorithm=vdn", shared, "agents=10"], "gamma = 0.85"),
         (&["algorithm=vdn", "agents=10"], "gamma = 0.8\n"),
-        (&["algorithm=dcg", shared, "agents=10"], "gamma = 0.8\n"),
+        (&["algorithm=dcg", shared, "agents=10"], "batch_size = 64"),
+        (&["algorithm=casec", shared], "gamma = 0.8\n"),
     ] {
         let printed = place.succeed(&[&["config"], words].concat()).text;
         assert!(printed.contains(told), "{words:?}: {printed}");

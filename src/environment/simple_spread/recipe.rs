@@ -5,7 +5,7 @@ use toml::{Table, Value, toml};
 
 /// Up to this size a team learns at once, without smaller ones before it.
 const SMALL_TEAM: usize = 4;
-/// Up to this size MAPPO-Lagrangian and DCG were tuned with the same eyes.
+/// Up to this size MAPPO-Lagrangian was tuned with the same eyes.
 const TUNED_TEAM: usize = 7;
 
 /// Settings for a team, or for several that learn together, an algorithm and a preset.
@@ -24,8 +24,8 @@ pub(super) fn recipe(
         let is_tuned = preset == "default"
             && match algorithm {
                 "mappo" | "qmix" => is_small,
-                "iql" | "vdn" => teams.is_empty(),
-                "mappo_lag" | "dcg" => agents <= TUNED_TEAM && teams.is_empty(),
+                "iql" | "vdn" | "dcg" => teams.is_empty(),
+                "mappo_lag" => agents <= TUNED_TEAM && teams.is_empty(),
                 _ => false,
             };
         overlay_shared(&mut recipe, (algorithm, agents), is_small, is_tuned);

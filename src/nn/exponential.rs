@@ -1,4 +1,5 @@
-//! Exponentials of many numbers at once, as `f32::exp` of the GNU C library has them, bit for bit.
+//! Exponentials of many numbers at once, as `f32::exp` of the GNU C library has them on processors with fused
+//! products, bit for bit.
 //!
 //! e^x = 2^(k / 32) · e^r with k = round(32 x / ln 2): the power comes from a table, the rest from a
 //! polynomial, all in double precision (Szabolcs Nagy's method; no crate has it for vectors).
@@ -63,7 +64,8 @@ pub fn exponentiate(numbers: &mut [f32]) {
             if n_near == numbers.len() {
                 numbers.iter_mut().for_each(|x| *x = exponential(*x));
             } else {
-                numbers.iter_mut().for_each(|x| *x = x.exp());
+                let each = |x: f32| if x.abs() < FAR { exponential(x) } else { x.exp() };
+                numbers.iter_mut().for_each(|x| *x = each(*x));
             }
         },
     );
@@ -87,15 +89,19 @@ mod tests {
     use super::*;
 
     /// Every 4099th number there is, two whose last bits hang on how r is rounded, the ends, and what is no
-    /// number; the far ones apart.
+    /// number; the far ones beside some near. Libraries that round r otherwise differ in the last bit.
     #[test]
-    fn exponentials_are_those_of_the_library_bit_for_bit() {
+    fn exponentials_are_those_of_the_library() {
+        #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+        let most = u32::from(!is_x86_feature_detected!("fma"));
+        #[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
+        let most = 1;
         let near = (0..=u32::MAX).step_by(4099).map(f32::from_bits);
         let mut numbers: Vec<f32> = near.filter(|x| x.abs() < FAR).collect();
         assert!(numbers.len() > 100_000);
         numbers.extend([
-            32.564632,
-            -63.09946,
+            32.564_632,
+            -63.099_46,
             0.0,
             -0.0,
             1.0,
@@ -109,7 +115,8 @@ mod tests {
             let mut found = row.to_vec();
             exponentiate(&mut found);
             for (x, found) in row.iter().zip(found) {
-                assert_eq!(found.to_bits(), x.exp().to_bits(), "{x}: {found} {}", x.exp());
+                let (expected, off) = (x.exp(), found.to_bits().abs_diff(x.exp().to_bits()));
+                assert!(off <= most, "{x}: {found} instead of {expected}");
             }
         }
     }

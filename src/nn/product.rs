@@ -295,6 +295,30 @@ mod tests {
 
     /// Every shape up to a few vectors, both orders of the left operand, all starts.
     #[test]
+    fn last_columns_have_the_bits_of_whole_vectors() {
+        let (m, k, whole) = (9, 12, 64);
+        let a: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.7).sin()).collect();
+        let b: Vec<f32> = (0..k * whole).map(|i| (i as f32 * 0.3).cos()).collect();
+        let line: Vec<f32> = (0..whole).map(|j| 0.5 - 0.01 * j as f32).collect();
+        let left = Matrix::new(&a, m, k);
+        let starts = [Start::Zero, Start::Row(&line), Start::Destination];
+        for (start, n) in starts.into_iter().flat_map(|start| (17..whole).map(move |n| (start, n)))
+        {
+            let mut expected = vec![0.25; m * whole];
+            product(&mut expected, start, left, Matrix::strided(&b, k, whole, whole), true);
+            // The last rows may end with their numbers.
+            let gap = whole - n;
+            let mut found = vec![0.25; m * whole - gap];
+            let right = Matrix::strided(&b[..b.len() - gap], k, n, whole);
+            product(&mut found, start, left, right, true);
+            for (found, expected) in found.chunks(whole).zip(expected.chunks(whole)) {
+                assert!(found[..n] == expected[..n], "{n} columns");
+                assert!(found[n..].iter().all(|x| *x == 0.25), "wrote into a gap");
+            }
+        }
+    }
+
+    #[test]
     fn products_agree_with_the_triple_loop() {
         for (m, n, k) in [(1, 1, 1), (5, 7, 3), (4, 16, 9), (9, 37, 12), (6, 150, 5)] {
             let stride = n + 3;

@@ -2,7 +2,7 @@
 
 use super::Matrix;
 use pulp::{Arch, Simd, WithSimd};
-use std::{any::Any, ops::Range};
+use std::any::Any;
 
 /// Side of the squares that AVX-512 turns in its registers.
 const SQUARE: usize = 16;
@@ -40,26 +40,25 @@ impl WithSimd for Transpose<'_> {
             }
             return;
         }
-        self.fours(0..n_rows, 0..n_columns);
+        self.fours(n_rows, n_columns);
     }
 }
 
 impl Transpose<'_> {
-    /// Some rows and columns, four by four as far as they go.
+    /// All rows and columns, four by four as far as they go.
     #[inline(always)]
-    fn fours(&mut self, rows: Range<usize>, columns: Range<usize>) {
-        let (last_row, last_column) =
-            (rows.start + rows.len() / 4 * 4, columns.start + columns.len() / 4 * 4);
-        for start in (rows.start..last_row).step_by(TURNED) {
-            for column in (columns.start..last_column).step_by(4) {
+    fn fours(&mut self, n_rows: usize, n_columns: usize) {
+        let (last_row, last_column) = (n_rows / 4 * 4, n_columns / 4 * 4);
+        for start in (0..last_row).step_by(TURNED) {
+            for column in (0..last_column).step_by(4) {
                 for row in (start..last_row.min(start + TURNED)).step_by(4) {
                     self.four(row, column);
                 }
             }
         }
-        for row in rows {
-            let start = if row < last_row { last_column } else { columns.start };
-            for (column, value) in (start..columns.end).zip(&self.from.row(row)[start..]) {
+        for row in 0..n_rows {
+            let start = if row < last_row { last_column } else { 0 };
+            for (column, value) in (start..n_columns).zip(&self.from.row(row)[start..]) {
                 self.to[column * self.stride + row] = *value;
             }
         }
@@ -138,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_number_finds_its_place() {
-        for (n_rows, n_columns) in [(1, 1), (16, 16), (37, 21), (64, 152), (19, 4)] {
+        for (n_rows, n_columns) in [(1, 1), (16, 16), (37, 21), (64, 152), (19, 4), (5, 40)] {
             let from: Vec<f32> = (0..n_rows * n_columns).map(|i| i as f32).collect();
             let stride = n_rows + 3;
             let mut to = vec![-1.0; n_columns * stride];

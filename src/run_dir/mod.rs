@@ -2,6 +2,7 @@
 //!
 //! `docs/run-directory.md` describes every file, field by field.
 
+mod argument;
 pub mod files;
 mod log;
 mod manifest;
@@ -10,6 +11,7 @@ mod start;
 pub mod tensorboard;
 mod writer;
 
+pub use argument::argument;
 pub use manifest::{Machine, Manifest, cpu_seconds, unix_seconds};
 pub use metrics::numbers;
 pub use writer::RunWriter;

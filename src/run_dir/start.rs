@@ -1,6 +1,9 @@
 //! Where a run may begin: at a free place, or at one that holds only a beginning that was cut short.
 
-use super::files::{CHECKPOINTS, CONFIG, EVENTS, MANIFEST, METRICS};
+use super::{
+    argument,
+    files::{CHECKPOINTS, CONFIG, EVENTS, MANIFEST, METRICS},
+};
 use crate::{
     checkpoint::atomic::is_unfinished,
     error::{Error, Result},
@@ -20,7 +23,8 @@ pub(super) fn refuse_occupied(path: &Path) -> Result<()> {
     let has_checkpoint = !names(&path.join(CHECKPOINTS)).is_empty();
     Err(Error::Refused(match (path.join(CONFIG).exists(), has_checkpoint) {
         (true, true) => format!(
-            "{shown} already holds a run: continue it with `cgcmarl resume {shown}`, or {elsewhere}"
+            "{shown} already holds a run: continue it with `cgcmarl resume {}`, or {elsewhere}",
+            argument(path)
         ),
         (true, false) => format!("{shown} already holds a run: {elsewhere}"),
         (false, _) => format!("{shown} exists and is not empty: {elsewhere}"),
@@ -39,9 +43,10 @@ pub(super) fn is_cut_short(path: &Path) -> bool {
 
 /// What someone should do about such a place.
 pub(super) fn cut_short(path: &Path) -> Error {
-    let shown = path.display();
     Error::Refused(format!(
-        "{shown} was stopped before its first checkpoint: begin it again with `cgcmarl train --out {shown}` and its settings"
+        "{} was stopped before its first checkpoint: begin it again with `cgcmarl train --out {}` and its settings",
+        path.display(),
+        argument(path)
     ))
 }
 

@@ -1,7 +1,7 @@
 //! The one process that writes a run: it holds the lock, appends to the logs and saves checkpoints.
 
 use super::{
-    RunDir,
+    RunDir, argument,
     files::{self, CHECKPOINTS, CONFIG, EVENTS, LATEST, MANIFEST, METRICS, TEAMS},
     log::Log,
     manifest::{Manifest, unix_seconds},
@@ -162,9 +162,9 @@ fn with_advice(run: &RunDir, error: Error) -> Error {
             if matches!(source.kind(), FileTooLarge | QuotaExceeded | StorageFull) =>
         {
             let advice = if run.has_checkpoint() {
-                let shown = run.path.display();
+                let run = argument(&run.path);
                 format!(
-                    "everything saved before is kept: free some space, then `cgcmarl resume {shown}`"
+                    "everything saved before is kept: free some space, then `cgcmarl resume {run}`"
                 )
             } else {
                 "nothing was trained yet: free some space and train again".into()

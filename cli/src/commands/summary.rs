@@ -7,7 +7,11 @@ use super::{
 use crate::exit::ExitCode;
 use crate::report;
 use anyhow::{Context, bail, ensure};
-use cgcmarl::{Model, evaluation::Front, run_dir::RunDir};
+use cgcmarl::{
+    Model,
+    evaluation::Front,
+    run_dir::{RunDir, argument},
+};
 use clap::Args;
 use std::{fs::canonicalize, path::PathBuf};
 
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &SummaryArgs) -> anyhow::Result<ExitCode> {
         .iter()
         .map(|path| {
             let run = RunDir::open(path)?;
-            run.front().with_context(|| format!("first sweep it: cgcmarl sweep {}", path.display()))
+            run.front().with_context(|| format!("first sweep it: cgcmarl sweep {}", argument(path)))
         })
         .collect::<anyhow::Result<Vec<Front>>>()?;
     refuse_other_episodes(&args.runs, &fronts)?;

@@ -17,6 +17,7 @@ use cgcmarl::{
     environment::Spec,
     evaluation::Measures,
     run::{End, Session, Watch, on_threads},
+    run_dir::argument,
 };
 use clap::Args;
 use serde_json::Value;
@@ -138,15 +139,15 @@ pub(super) fn train_to_the_end(mut session: Session, quiet: bool) -> anyhow::Res
         output::remark(&format!(
             "stopped at step {}; everything is saved. Go on with: cgcmarl resume {}",
             session.steps(),
-            path.display()
+            argument(&path)
         ));
         return Ok(end);
     }
     report::save_curves(session.run_dir(), &watcher.measures)?;
     // The training is saved, so that Ctrl-C need not wait for the sweep.
-    let shown = path.display();
+    let run = argument(&path);
     watcher.interrupt.leave_at_once(format!(
-        "stopped before the end; the training is saved. Go on with: cgcmarl resume {shown}"
+        "stopped before the end; the training is saved. Go on with: cgcmarl resume {run}"
     ));
     Ok(end)
 }

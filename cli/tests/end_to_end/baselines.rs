@@ -64,6 +64,7 @@ fn what_was_tuned_with_the_same_eyes_gives_way_to_presets_and_settings() {
         (&["algorithm=vdn", shared, "agents=10"], "gamma = 0.85"),
         (&["algorithm=vdn", "agents=10"], "gamma = 0.8\n"),
         (&["algorithm=dcg", shared, "agents=10"], "batch_size = 64"),
+        (&["algorithm=dcg", shared, "agents=11"], "batch_size = 8\n"),
         (&["algorithm=casec", shared], "gamma = 0.8\n"),
     ] {
         let printed = place.succeed(&[&["config"], words].concat()).text;

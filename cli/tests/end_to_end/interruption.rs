@@ -82,11 +82,11 @@ fn a_beginning_that_was_cut_short_is_begun_again() {
     };
     place.train("whole", &["total_steps=200"]);
     for n in 0..=BEGINNING.len() {
-        let run = &*format!("run_{n}");
+        let run = &*format!("my run {n}");
         leave(run, n);
         let remarks = place.fail(&["resume", run]);
         let told = format!(
-            "{run} was stopped before its first checkpoint: begin it again with `cgcmarl train --out {run}`"
+            "{run} was stopped before its first checkpoint: begin it again with `cgcmarl train --out '{run}'`"
         );
         assert!(remarks.contains(&told), "{remarks}");
         place.train(run, &["total_steps=200"]);

@@ -6,11 +6,13 @@ use std::fs;
 #[test]
 fn a_run_that_exists_is_refused_untouched() {
     let place = Place::new();
-    place.train("run", &["total_steps=200"]);
-    let before = content(&place.path("run"));
-    let remarks = place.fail(&tiny("run", &["seed=2"]));
-    assert!(remarks.contains("run already holds a run: continue it with `cgcmarl resume run`"));
-    assert!(before == content(&place.path("run")), "the run was touched");
+    place.train("my run", &["total_steps=200"]);
+    let before = content(&place.path("my run"));
+    let remarks = place.fail(&tiny("my run", &["seed=2"]));
+    assert!(
+        remarks.contains("my run already holds a run: continue it with `cgcmarl resume 'my run'`")
+    );
+    assert!(before == content(&place.path("my run")), "the run was touched");
     fs::create_dir(place.path("full")).unwrap();
     fs::write(place.path("full/letter.txt"), "dear").unwrap();
     assert!(place.fail(&tiny("full", &[])).contains("exists and is not empty"));

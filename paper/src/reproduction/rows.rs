@@ -130,8 +130,9 @@ impl Rows {
             let longest = longest[&whose(row)];
             let counts = row.steps == longest || row.greedy.has_converged();
             if !counts {
+                let curve = if row.greedy.is_empty() { "unknown" } else { "not flat" };
                 let message = format!(
-                    "its curve is not flat after {} steps, where another seed has {longest}",
+                    "its curve is {curve} after {} steps, where another seed has {longest}",
                     row.steps
                 );
                 let file = row.place(folder);

@@ -172,6 +172,21 @@ mod tests {
         assert_eq!(advantages, [1.5, 1.0, 2.0], "λ = 1 without a critic is the discounted return");
     }
 
+    /// More logits than are taken together, one of them forbidden.
+    #[test]
+    fn log_probabilities_are_logits_less_the_logarithm_of_their_powers() {
+        let mut logits: Vec<f32> = (0..70).map(|i| (i as f32 * 0.7).sin() * 5.0).collect();
+        logits[40] = f32::NEG_INFINITY;
+        let sum: f64 = logits.iter().map(|logit| f64::from(*logit).exp()).sum();
+        let expected: Vec<f64> = logits.iter().map(|logit| f64::from(*logit) - sum.ln()).collect();
+        log_softmax(&mut logits);
+        assert_eq!(logits[40], f32::NEG_INFINITY);
+        for (found, expected) in logits.iter().zip(&expected).filter(|(found, _)| found.is_finite())
+        {
+            assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} instead of {expected}");
+        }
+    }
+
     #[test]
     fn the_policy_loss_has_the_gradient_of_its_finite_differences() {
         let mut rng = Streams::new(2).rng(Purpose::Problem, 0);

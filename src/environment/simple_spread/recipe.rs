@@ -7,6 +7,8 @@ use toml::{Table, Value, toml};
 const SMALL_TEAM: usize = 4;
 /// Up to this size MAPPO-Lagrangian was tuned with the same eyes.
 const TUNED_TEAM: usize = 7;
+/// Up to this size DCG was, whose batches would grow with the square of the team.
+const TUNED_PAIRS: usize = 10;
 
 /// Settings for a team, or for several that learn together, an algorithm and a preset.
 pub(super) fn recipe(
@@ -24,7 +26,8 @@ pub(super) fn recipe(
         let is_tuned = preset == "default"
             && match algorithm {
                 "mappo" | "qmix" => is_small,
-                "iql" | "vdn" | "dcg" => teams.is_empty(),
+                "iql" | "vdn" => teams.is_empty(),
+                "dcg" => agents <= TUNED_PAIRS && teams.is_empty(),
                 "mappo_lag" => agents <= TUNED_TEAM && teams.is_empty(),
                 _ => false,
             };
@@ -130,8 +133,8 @@ fn tuned_ppo() -> Table {
     }
 }
 
-/// What values learn better with from the same rows (docs/baselines-tuning.md): half of the updates
-/// that raw rows need, and for payoffs of pairs larger batches.
+/// What values learn better with from the same rows (docs/baselines-tuning.md): up to seven agents half of
+/// the updates that raw rows need, and for payoffs of pairs larger batches.
 fn tuned_q_learning(algorithm: &str, agents: usize) -> Table {
     let mut learning = toml! {
         gamma = 0.85

@@ -178,7 +178,7 @@ fn baselines(results: &Results) -> ExportTable {
     );
     ExportTable {
         name: "baselines",
-        caption: "Baselines across team sizes. lr: local_ratio; cl: cost_limit. ★: no point of any method is better in both. P: probability that the front of CG-CMARL dominates it, over seeds and start states.".into(),
+        caption: "Baselines across team sizes. lr: local_ratio; cl: cost_limit. ★: no point of any method is better in both. P: probability that the front of CG-CMARL dominates it, over seeds and start states. Steps: mean over the seeds.".into(),
         head: head(&["N", "Algorithm", "Param.", "Collisions", "Per-pair", "Coverage (%)", "Pareto", "P", "Steps", "Converged"]),
         rows: rows.collect(),
     }

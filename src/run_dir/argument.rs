@@ -6,7 +6,7 @@ use std::{borrow::Cow, path::Path};
 ///
 /// ```
 /// use cgcmarl::run_dir::argument;
-/// assert_eq!(argument("runs/simple_spread_3".as_ref()), "runs/simple_spread_3");
+/// assert_eq!(argument("runs/seed_1".as_ref()), "runs/seed_1");
 /// assert_eq!(argument("my runs/one".as_ref()), "'my runs/one'");
 /// ```
 pub fn argument(path: &Path) -> String {

@@ -293,7 +293,7 @@ fn add_products<S: Simd, const V: usize, const M: usize>(
 mod tests {
     use super::*;
 
-    /// Every shape up to a few vectors, both orders of the left operand, all starts.
+    /// Computed once more with what fills the last vector, and where the last rows end with their numbers.
     #[test]
     fn last_columns_have_the_bits_of_whole_vectors() {
         let (m, k, whole) = (9, 12, 64);
@@ -318,6 +318,7 @@ mod tests {
         }
     }
 
+    /// Every shape up to a few vectors, both orders of the left operand, all starts.
     #[test]
     fn products_agree_with_the_triple_loop() {
         for (m, n, k) in [(1, 1, 1), (5, 7, 3), (4, 16, 9), (9, 37, 12), (6, 150, 5)] {

@@ -104,6 +104,17 @@ impl Mlp {
         n_rows: usize,
         workspace: &'w mut RowWorkspace,
     ) -> &'w [f32] {
+        self.forward_parts(parameters, [(rows, n_rows)], workspace)
+    }
+
+    /// [`Self::forward_rows`] of the rows of several batches, one batch behind the other, in one pass.
+    pub fn forward_parts<'w, const PARTS: usize>(
+        &self,
+        parameters: &[f32],
+        parts: [(&[f32], usize); PARTS],
+        workspace: &'w mut RowWorkspace,
+    ) -> &'w [f32] {
+        let n_rows = parts.iter().map(|part| part.1).sum();
         let RowWorkspace { activations, layer: sparse, turned, .. } = workspace;
         activations.resize_with(self.layers.len(), Numbers::default);
         for (l, layer) in self.layers.iter().enumerate() {
@@ -118,9 +129,13 @@ impl Mlp {
             } else {
                 turned.fit(weight.len());
                 transpose(Matrix::new(weight, n_outputs, n_inputs), turned, n_outputs);
-                let (left, right) =
-                    (Matrix::new(rows, n_rows, n_inputs), Matrix::new(turned, n_inputs, n_outputs));
-                product(output, Start::Row(bias), left, right, self.rectified(l));
+                let mut output = output;
+                let right = Matrix::new(turned, n_inputs, n_outputs);
+                for (rows, n_rows) in parts {
+                    let part = output.split_off_mut(..n_rows * n_outputs).unwrap_or_default();
+                    let left = Matrix::new(rows, n_rows, n_inputs);
+                    product(part, Start::Row(bias), left, right, self.rectified(l));
+                }
             }
         }
         &workspace.activations[self.layers.len() - 1][..n_rows * self.n_outputs()]

@@ -2,7 +2,7 @@
 
 use super::{
     exploration::TableNoise,
-    network::{TwoHead, TwoHeadWorkspace},
+    network::{Pass, TwoHead, TwoHeadWorkspace},
     region_views::{Averaging, RegionViews},
 };
 use crate::{
@@ -125,7 +125,7 @@ impl Actor {
             self.rows.push(context, &self.problem.graph, &self.region_views, state, multipliers);
         }
         let StateRows { inputs, n_rows, multipliers, .. } = &self.rows;
-        network.terms(parameters, inputs, *n_rows, multipliers, &mut self.network);
+        network.terms(parameters, Pass::of(inputs, *n_rows), multipliers, &mut self.network);
     }
 
     /// Fills the tables of one of the states evaluated last.

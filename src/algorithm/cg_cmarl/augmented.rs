@@ -4,7 +4,7 @@
 //! of the last layer; where too few do, all heads are computed and added up.
 
 use super::{
-    network::{TwoHead, TwoHeadWorkspace},
+    network::{Pass, TwoHead, TwoHeadWorkspace},
     targets::augment,
 };
 use crate::nn::{Columns, Matrix, Start, is_sparse, product, row_argmax, vectorised};
@@ -21,18 +21,17 @@ pub(super) struct FoldedHeads {
 }
 
 impl TwoHead {
-    /// Terms of Q_aug, one row of `n_terms` numbers per input row. `multipliers` holds one number per
-    /// row and constraint; none for Q_prim alone.
+    /// Terms of Q_aug, one row of `n_terms` numbers per row that is looked at. `multipliers` holds one number
+    /// per row and constraint; none for Q_prim alone.
     pub fn terms<'w>(
         &self,
         parameters: &[f32],
-        rows: &[f32],
-        n_rows: usize,
+        pass: Pass<'_>,
         multipliers: &[f32],
         workspace: &'w mut TwoHeadWorkspace,
     ) -> &'w mut [f32] {
-        if self.augmented(parameters, rows, n_rows, multipliers, workspace) {
-            return &mut workspace.rows[..n_rows * self.head.n_terms()];
+        if self.augmented(parameters, pass, multipliers, workspace) {
+            return &mut workspace.rows[..pass.looked_at.1 * self.head.n_terms()];
         }
         workspace.terms.truncate(self.head.n_terms());
         workspace.terms.write_rows(&mut workspace.rows)
@@ -44,16 +43,15 @@ impl TwoHead {
     pub fn greedy(
         &self,
         parameters: &[f32],
-        rows: &[f32],
-        n_rows: usize,
+        pass: Pass<'_>,
         multipliers: &[f32],
         found: impl FnMut(usize),
         workspace: &mut TwoHeadWorkspace,
     ) {
         assert!(self.head.is_free(), "the terms of a tied head are no table");
         let n_terms = self.head.n_terms();
-        if self.augmented(parameters, rows, n_rows, multipliers, workspace) {
-            row_argmax(&workspace.rows[..n_rows * n_terms], n_terms, found);
+        if self.augmented(parameters, pass, multipliers, workspace) {
+            row_argmax(&workspace.rows[..pass.looked_at.1 * n_terms], n_terms, found);
         } else {
             workspace.terms.argmax(n_terms, found);
         }
@@ -64,16 +62,19 @@ impl TwoHead {
     fn augmented(
         &self,
         parameters: &[f32],
-        rows: &[f32],
-        n_rows: usize,
+        Pass { valued, looked_at }: Pass<'_>,
         multipliers: &[f32],
         workspace: &mut TwoHeadWorkspace,
     ) -> bool {
-        if workspace.skips_zeros(n_rows) {
+        let (rows, n_rows) = looked_at;
+        let by_rows = workspace.skips_zeros(n_rows);
+        workspace.has_valued = by_rows && valued.1 > 0;
+        if by_rows {
             let trunk = &mut workspace.trunk_rows;
-            let features = self.trunk.forward_rows(parameters, rows, n_rows, trunk);
+            let features = self.trunk.forward_parts(parameters, [valued, looked_at], trunk);
+            let features = &features[valued.1 * self.heads.n_inputs..];
             workspace.dense = !is_sparse(std::iter::once(features));
-            self.augmented_rows(parameters, n_rows, multipliers, workspace);
+            self.augmented_rows(parameters, valued.1..valued.1 + n_rows, multipliers, workspace);
             return true;
         }
         let TwoHeadWorkspace { trunk, terms, folded, column, dense, .. } = workspace;
@@ -116,11 +117,11 @@ impl TwoHead {
         }
     }
 
-    /// The same row by row, for the features left by the last [`crate::nn::Mlp::forward_rows`].
+    /// The same row by row, for the features of some rows of the last [`crate::nn::Mlp::forward_parts`].
     fn augmented_rows(
         &self,
         parameters: &[f32],
-        n_rows: usize,
+        looked_at: Range<usize>,
         multipliers: &[f32],
         workspace: &mut TwoHeadWorkspace,
     ) {
@@ -128,7 +129,9 @@ impl TwoHead {
             workspace;
         let (n_terms, n_costs, width) =
             (self.head.n_terms(), self.n_heads - 1, self.heads.n_inputs);
-        let features = self.trunk.output_rows(n_rows, trunk_rows).0;
+        let n_rows = looked_at.len();
+        let features = self.trunk.output_rows(looked_at.end, trunk_rows).0;
+        let features = &features[looked_at.start * width..];
         if terms.len() < n_rows * n_terms {
             terms.resize(n_rows * n_terms, 0.0);
         }
@@ -278,13 +281,15 @@ mod tests {
             let run = |(index, &length)| vec![[0.3 * index as f32, 0.7]; length];
             let multipliers: Vec<f32> =
                 lengths.iter().enumerate().flat_map(run).flatten().collect();
-            let together =
-                network.terms(&parameters, &rows, n_rows, &multipliers, &mut workspace).to_vec();
+            let together = network
+                .terms(&parameters, Pass::of(&rows, n_rows), &multipliers, &mut workspace)
+                .to_vec();
             for row in 0..n_rows {
                 let input = &rows[row * network.n_inputs()..][..network.n_inputs()];
                 let multipliers = &multipliers[2 * row..][..2];
-                let terms = network.terms(&parameters, input, 1, &[], &mut workspace).to_vec();
-                let alone = network.terms(&parameters, input, 1, multipliers, &mut workspace);
+                let alone = Pass::of(input, 1);
+                let terms = network.terms(&parameters, alone, &[], &mut workspace).to_vec();
+                let alone = network.terms(&parameters, alone, multipliers, &mut workspace);
                 assert_ne!(alone, terms);
                 let together = &together[row * n_terms..][..n_terms];
                 let near = alone.iter().zip(together).all(|(x, y)| (x - y).abs() < 1e-5);

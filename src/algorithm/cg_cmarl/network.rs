@@ -30,6 +30,22 @@ pub struct TwoHead {
     n_constraints: usize,
 }
 
+/// Rows that go through the network in one pass, each batch with its number of rows.
+#[derive(Clone, Copy)]
+pub struct Pass<'a> {
+    /// Those that [`TwoHead::values_of_pass`] values afterwards.
+    pub(super) valued: (&'a [f32], usize),
+    /// Those whose joint actions are looked at.
+    pub(super) looked_at: (&'a [f32], usize),
+}
+
+impl<'a> Pass<'a> {
+    /// Rows whose joint actions are looked at, and no others.
+    pub fn of(rows: &'a [f32], n_rows: usize) -> Self {
+        Self { valued: (&[], 0), looked_at: (rows, n_rows) }
+    }
+}
+
 /// Buffers of one batch.
 #[derive(Clone, Debug, Default)]
 pub struct TwoHeadWorkspace {
@@ -40,6 +56,8 @@ pub struct TwoHeadWorkspace {
     /// Whether few of the last features were zero: then it does not pay to skip those that are.
     pub(super) dense: bool,
     valued_by_rows: bool,
+    /// Whether the last pass left the features of rows that are to be valued.
+    pub(super) has_valued: bool,
     pub(super) terms: Columns,
     pub(super) rows: Vec<f32>,
     pub(super) column: Vec<f32>,
@@ -54,6 +72,11 @@ impl TwoHeadWorkspace {
     /// bits, sooner or later.
     pub(super) fn skips_zeros(&self, n_rows: usize) -> bool {
         are_many(n_rows) && !self.dense
+    }
+
+    /// Expects as many zeros as another network found in the same rows.
+    pub(super) fn follow(&mut self, other: &Self) {
+        self.dense = other.dense;
     }
 
     /// What [`TwoHead::terms`] returned last.
@@ -171,9 +194,25 @@ impl TwoHead {
         values: &mut [f32],
         workspace: &mut TwoHeadWorkspace,
     ) {
+        workspace.has_valued = false;
+        self.values_of_pass(parameters, (rows, n_rows), actions, values, workspace);
+    }
+
+    /// [`Self::values`] of the rows that the last [`Pass`] was to leave the features of.
+    pub fn values_of_pass(
+        &self,
+        parameters: &[f32],
+        (rows, n_rows): (&[f32], usize),
+        actions: &[usize],
+        values: &mut [f32],
+        workspace: &mut TwoHeadWorkspace,
+    ) {
         self.select(actions, n_rows, &mut workspace.selected);
-        workspace.valued_by_rows = workspace.skips_zeros(n_rows);
-        let features = if workspace.valued_by_rows {
+        let has_features = std::mem::take(&mut workspace.has_valued);
+        workspace.valued_by_rows = has_features || workspace.skips_zeros(n_rows);
+        let features = if has_features {
+            self.trunk.output_rows(n_rows, &mut workspace.trunk_rows).0
+        } else if workspace.valued_by_rows {
             self.trunk.forward_rows(parameters, rows, n_rows, &mut workspace.trunk_rows)
         } else {
             let features = self.trunk.forward(parameters, rows, n_rows, &mut workspace.trunk);
@@ -332,9 +371,44 @@ pub(super) mod tests {
             (&[0.5, 0.0][..], values[0] + 0.5 * values[1]),
             (&[1.0, 2.0][..], values[0] + values[1] + 2.0 * values[2]),
         ] {
-            let terms = network.terms(&parameters, &rows, 1, multipliers, &mut workspace);
+            let pass = Pass::of(&rows, 1);
+            let terms = network.terms(&parameters, pass, multipliers, &mut workspace);
             network.head().expand(2, terms, &mut table);
             assert!((table[5 * 9 + 1] - expected).abs() < 1e-5, "{multipliers:?}");
+        }
+    }
+
+    /// Terms of some rows, and values and gradients of others, are the same bits whether all go through the
+    /// network together or one after the other.
+    #[test]
+    fn one_pass_gives_what_two_give() {
+        let mut rng = Streams::new(6).rng(Purpose::Problem, 0);
+        let network = TwoHead::new(&NetworkOptions::default(), &spec()).unwrap();
+        let parameters = network.layout().initialise(&mut rng);
+        let (width, n_heads) = (network.n_inputs(), network.n_heads());
+        let mut random =
+            |len: usize| -> Vec<f32> { (0..len).map(|_| rng.normal() as f32).collect() };
+        for (n_valued, n_looked_at) in [(70, 45), (40, 90), (3, 64), (50, 3)] {
+            let (valued, looked_at) = (random(n_valued * width), random(n_looked_at * width));
+            let actions: Vec<usize> = (0..n_valued * 2).map(|i| i * 7 % 9).collect();
+            let d_values = random(n_valued * n_heads);
+            let run = |pass: Pass<'_>| {
+                let workspace = &mut TwoHeadWorkspace::default();
+                let multipliers: Vec<f32> = (0..n_looked_at * 2).map(|i| i as f32 * 0.1).collect();
+                let terms = network.terms(&parameters, pass, &multipliers, workspace).to_vec();
+                let joined = workspace.has_valued;
+                let (rows, mut values) = ((&valued[..], n_valued), vec![0.0; n_valued * n_heads]);
+                network.values_of_pass(&parameters, rows, &actions, &mut values, workspace);
+                let mut gradient = network.gradient();
+                let rows = &valued[..];
+                network.backward(&parameters, &mut gradient, rows, n_valued, &d_values, workspace);
+                (joined, (terms, values, gradient.values().to_vec()))
+            };
+            let (alone, expected) = run(Pass::of(&looked_at, n_looked_at));
+            let pass = Pass { valued: (&valued, n_valued), looked_at: (&looked_at, n_looked_at) };
+            let (joined, found) = run(pass);
+            assert_eq!((alone, joined), (false, n_looked_at > 32));
+            assert!(found == expected, "{n_valued} and {n_looked_at} rows");
         }
     }
 
@@ -351,8 +425,9 @@ pub(super) mod tests {
         let mut found = Vec::new();
         let workspace = &mut TwoHeadWorkspace::default();
         let push = |entry| found.push(entry);
-        network.greedy(&parameters, &rows, n_rows, &multipliers, push, workspace);
-        let terms = network.terms(&parameters, &rows, n_rows, &multipliers, workspace);
+        let pass = Pass::of(&rows, n_rows);
+        network.greedy(&parameters, pass, &multipliers, push, workspace);
+        let terms = network.terms(&parameters, pass, &multipliers, workspace);
         for (row, terms) in terms.chunks_exact(network.head().n_terms()).enumerate() {
             assert_eq!(found[row], argmax(terms), "row {row}");
         }

@@ -91,6 +91,8 @@ pub struct TdShard {
     transitions: Transitions,
     problem: StateTables,
     network: TwoHeadWorkspace,
+    /// Those of the network that values; what the other left of its pass stays as it is.
+    target: TwoHeadWorkspace,
     joint: JointAction,
     /// What was done before the next state.
     taken: JointAction,
@@ -116,6 +118,7 @@ impl TdShard {
             transitions: Transitions::new(spec.n_agents()),
             problem: StateTables::new(spec),
             network: TwoHeadWorkspace::default(),
+            target: TwoHeadWorkspace::default(),
             joint: Vec::new(),
             taken: Vec::new(),
             table: Vec::new(),
@@ -146,8 +149,10 @@ impl TdShard {
         self.d_values.resize(now.n_rows * n_heads, 0.0);
         self.next_values.resize(next.n_rows * n_heads, 0.0);
         let Self { network: buffers, next_actions, next_values, values, .. } = self;
-        network.values(target, &next.inputs, next.n_rows, next_actions, next_values, buffers);
-        network.values(online, &now.inputs, now.n_rows, actions, values, buffers);
+        self.target.follow(buffers);
+        let targets = &mut self.target;
+        network.values(target, &next.inputs, next.n_rows, next_actions, next_values, targets);
+        network.values_of_pass(online, now.all(), actions, values, buffers);
         self.measure_errors(inputs, samples);
         let Self { network: buffers, gradient, transitions, d_values, .. } = self;
         let now = &transitions.now;
@@ -159,6 +164,7 @@ impl TdShard {
     fn choose_alone(&mut self, inputs: TdInputs<'_>) {
         let TdInputs { network, online, view, .. } = inputs;
         let Transitions { next, next_multipliers, next_masks, spans, .. } = &self.transitions;
+        let pass = self.transitions.pass();
         let multipliers = if network.n_multipliers() > 0 { &next_multipliers[..] } else { &[] };
         let (head, n_actions) = (network.head(), view.spec().n_actions());
         let (n_terms, size) = (head.n_terms(), head.region_size());
@@ -173,10 +179,10 @@ impl TdShard {
         if head.is_free() && !next_masks.forbids() && !next.members.contains(&ABSENT) {
             // The best of a region in its pose is the best as it is.
             let found = |entry| push(entry, size, 0);
-            network.greedy(online, &next.inputs, next.n_rows, multipliers, found, buffers);
+            network.greedy(online, pass, multipliers, found, buffers);
             return;
         }
-        let terms = network.terms(online, &next.inputs, next.n_rows, multipliers, buffers);
+        let terms = network.terms(online, pass, multipliers, buffers);
         for (index, span) in spans.iter().enumerate() {
             for row in span.valued.clone() {
                 let members = present(&next.members[row * size..][..size]);
@@ -196,7 +202,8 @@ impl TdShard {
         let TdInputs { network, online, view, replay, rule, .. } = inputs;
         let Transitions { next, next_multipliers, next_masks, spans, .. } = &self.transitions;
         let Self { network: buffers, problem, joint, taken, next_actions, mean, .. } = self;
-        let terms = network.terms(online, &next.inputs, next.n_rows, next_multipliers, buffers);
+        let pass = self.transitions.pass();
+        let terms = network.terms(online, pass, next_multipliers, buffers);
         let (n_terms, size) = (network.head().n_terms(), network.head().region_size());
         for (index, (sample, Span { next: rows, valued, .. })) in
             samples.iter().zip(spans).enumerate()

@@ -1,6 +1,10 @@
 //! Sampled transitions as rows of the network: the regions of each state, and those of the next.
 
-use super::{head::ABSENT, network::TwoHead, sampling::Sample};
+use super::{
+    head::ABSENT,
+    network::{Pass, TwoHead},
+    sampling::Sample,
+};
 use crate::{
     algorithm::action_masks::ActionMasks,
     environment::{Pose, View, in_order},
@@ -62,6 +66,11 @@ pub(super) struct Transitions {
 }
 
 impl Transitions {
+    /// Rows of both states, which the network that chooses and learns takes together.
+    pub(super) fn pass(&self) -> Pass<'_> {
+        Pass { valued: self.now.all(), looked_at: self.next.all() }
+    }
+
     /// Buffers for a team of so many agents.
     pub(super) fn new(n_agents: usize) -> Self {
         let [graph, next_graph] = [(); 2].map(|()| CoordinationGraph::empty(n_agents));
@@ -182,6 +191,11 @@ impl Transitions {
 }
 
 impl RegionRows {
+    /// What the network is given, and the number of rows.
+    pub(super) fn all(&self) -> (&[f32], usize) {
+        (&self.inputs, self.n_rows)
+    }
+
     fn clear(&mut self) {
         self.members.clear();
         self.poses.clear();

@@ -4,7 +4,7 @@
 
 use super::{
     head::{ABSENT, write_actions},
-    network::{TwoHead, TwoHeadWorkspace, present},
+    network::{Pass, TwoHead, TwoHeadWorkspace, present},
     sampling::Sample,
     targets::{head_targets, summed_error},
     transitions::{Span, Transitions},
@@ -164,7 +164,7 @@ impl TdShard {
     fn choose_alone(&mut self, inputs: TdInputs<'_>) {
         let TdInputs { network, online, view, .. } = inputs;
         let Transitions { next, next_multipliers, next_masks, spans, .. } = &self.transitions;
-        let pass = self.transitions.pass();
+        let pass = Pass::of(&next.inputs, next.n_rows);
         let multipliers = if network.n_multipliers() > 0 { &next_multipliers[..] } else { &[] };
         let (head, n_actions) = (network.head(), view.spec().n_actions());
         let (n_terms, size) = (head.n_terms(), head.region_size());

@@ -99,7 +99,8 @@ fn overlay_shared(
     let under =
         |key: &str, table: Table| [(key.to_owned(), Value::Table(table))].into_iter().collect();
     let own = match algorithm {
-        "cg_cmarl" | "macpo" => return,
+        "cg_cmarl" => return,
+        "macpo" => under("ppo", tuned_trust_region()),
         "mappo" | "mappo_lag" | "mappo_lambda" => {
             // The width of a global state is that of one team; larger ones begin as small ones.
             alike.insert("global_state".into(), is_small.into());
@@ -130,6 +131,14 @@ fn tuned_ppo() -> Table {
         lr = 0.0015
         gamma = 0.85
         gae_lambda = 0.8
+    }
+}
+
+/// What MACPO learns better with from the same rows, whatever the team (docs/ppo-tuning.md).
+fn tuned_trust_region() -> Table {
+    toml! {
+        gamma = 0.8
+        gae_lambda = 0.6
     }
 }
 

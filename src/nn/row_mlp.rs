@@ -104,17 +104,17 @@ impl Mlp {
         n_rows: usize,
         workspace: &'w mut RowWorkspace,
     ) -> &'w [f32] {
-        self.forward_parts(parameters, [(rows, n_rows)], workspace)
+        self.forward_batches(parameters, &[(rows, n_rows)], workspace)
     }
 
-    /// [`Self::forward_rows`] of the rows of several batches, one batch behind the other, in one pass.
-    pub fn forward_parts<'w, const PARTS: usize>(
+    /// [`Self::forward_rows`] of several batches in one pass, the rows of each behind those before.
+    pub fn forward_batches<'w>(
         &self,
         parameters: &[f32],
-        parts: [(&[f32], usize); PARTS],
+        batches: &[(&[f32], usize)],
         workspace: &'w mut RowWorkspace,
     ) -> &'w [f32] {
-        let n_rows = parts.iter().map(|part| part.1).sum();
+        let n_rows = batches.iter().map(|batch| batch.1).sum();
         let RowWorkspace { activations, layer: sparse, turned, .. } = workspace;
         activations.resize_with(self.layers.len(), Numbers::default);
         for (l, layer) in self.layers.iter().enumerate() {
@@ -129,19 +129,25 @@ impl Mlp {
             } else {
                 turned.fit(weight.len());
                 transpose(Matrix::new(weight, n_outputs, n_inputs), turned, n_outputs);
-                let mut output = output;
+                let mut start = 0;
                 let right = Matrix::new(turned, n_inputs, n_outputs);
-                for (rows, n_rows) in parts {
-                    let part = output.split_off_mut(..n_rows * n_outputs).unwrap_or_default();
+                for &(rows, n_rows) in batches {
                     let left = Matrix::new(rows, n_rows, n_inputs);
-                    product(part, Start::Row(bias), left, right, self.rectified(l));
+                    let output = &mut output[start..][..n_rows * n_outputs];
+                    product(output, Start::Row(bias), left, right, self.rectified(l));
+                    start += n_rows * n_outputs;
                 }
             }
         }
         &workspace.activations[self.layers.len() - 1][..n_rows * self.n_outputs()]
     }
 
-    /// The last layer's activations of the last [`Self::forward_rows`], and where their gradient is
+    /// The last layer's activations of the last pass, of all its rows and perhaps more.
+    pub fn last_rows<'w>(&self, workspace: &'w RowWorkspace) -> &'w [f32] {
+        &workspace.activations[self.layers.len() - 1]
+    }
+
+    /// The last layer's activations of the first rows of the last pass, and where their gradient is
     /// to be written before [`Self::backward_rows`].
     pub fn output_rows<'w>(
         &self,
@@ -155,8 +161,8 @@ impl Mlp {
         (&workspace.activations[last][..len], &mut d_output[..len])
     }
 
-    /// Adds the gradients of all layers, from the output's gradient left in [`Self::output_rows`]; writes
-    /// that of the rows where it is wanted.
+    /// Adds the gradients of all layers, from the output's gradient left in [`Self::output_rows`], of the
+    /// first rows of the last pass; writes that of the rows where it is wanted.
     pub fn backward_rows(
         &self,
         parameters: &[f32],

@@ -66,6 +66,8 @@ fn what_was_tuned_with_the_same_eyes_gives_way_to_presets_and_settings() {
         (&["algorithm=dcg", shared, "agents=10"], "batch_size = 64"),
         (&["algorithm=dcg", shared, "agents=11"], "batch_size = 8\n"),
         (&["algorithm=casec", shared], "gamma = 0.8\n"),
+        (&["algorithm=macpo", shared, "agents=10"], "gae_lambda = 0.6"),
+        (&["algorithm=macpo"], "gae_lambda = 0.95"),
     ] {
         let printed = place.succeed(&[&["config"], words].concat()).text;
         assert!(printed.contains(told), "{words:?}: {printed}");

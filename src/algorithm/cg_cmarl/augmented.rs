@@ -21,8 +21,8 @@ pub(super) struct FoldedHeads {
 }
 
 impl TwoHead {
-    /// Terms of Q_aug, one row of `n_terms` numbers per row that is looked at. `multipliers` holds one number
-    /// per row and constraint; none for Q_prim alone.
+    /// Terms of Q_aug, one row of `n_terms` numbers per row whose joint actions are sought. `multipliers`
+    /// holds one number per such row and constraint; none for Q_prim alone.
     pub fn terms<'w>(
         &self,
         parameters: &[f32],
@@ -31,7 +31,7 @@ impl TwoHead {
         workspace: &'w mut TwoHeadWorkspace,
     ) -> &'w mut [f32] {
         if self.augmented(parameters, pass, multipliers, workspace) {
-            return &mut workspace.rows[..pass.looked_at.1 * self.head.n_terms()];
+            return &mut workspace.rows[..pass.sought.1 * self.head.n_terms()];
         }
         workspace.terms.truncate(self.head.n_terms());
         workspace.terms.write_rows(&mut workspace.rows)
@@ -51,7 +51,7 @@ impl TwoHead {
         assert!(self.head.is_free(), "the terms of a tied head are no table");
         let n_terms = self.head.n_terms();
         if self.augmented(parameters, pass, multipliers, workspace) {
-            row_argmax(&workspace.rows[..pass.looked_at.1 * n_terms], n_terms, found);
+            row_argmax(&workspace.rows[..pass.sought.1 * n_terms], n_terms, found);
         } else {
             workspace.terms.argmax(n_terms, found);
         }
@@ -62,19 +62,19 @@ impl TwoHead {
     fn augmented(
         &self,
         parameters: &[f32],
-        Pass { valued, looked_at }: Pass<'_>,
+        Pass { learned, sought }: Pass<'_>,
         multipliers: &[f32],
         workspace: &mut TwoHeadWorkspace,
     ) -> bool {
-        let (rows, n_rows) = looked_at;
+        let (rows, n_rows) = sought;
         let by_rows = workspace.skips_zeros(n_rows);
-        workspace.has_valued = by_rows && valued.1 > 0;
+        workspace.learned_rows = if by_rows { learned.1 } else { 0 };
         if by_rows {
             let trunk = &mut workspace.trunk_rows;
-            let features = self.trunk.forward_parts(parameters, [valued, looked_at], trunk);
-            let features = &features[valued.1 * self.heads.n_inputs..];
+            let features = self.trunk.forward_batches(parameters, &[learned, sought], trunk);
+            let features = &features[learned.1 * self.heads.n_inputs..];
             workspace.dense = !is_sparse(std::iter::once(features));
-            self.augmented_rows(parameters, valued.1..valued.1 + n_rows, multipliers, workspace);
+            self.augmented_rows(parameters, learned.1..learned.1 + n_rows, multipliers, workspace);
             return true;
         }
         let TwoHeadWorkspace { trunk, terms, folded, column, dense, .. } = workspace;
@@ -117,11 +117,11 @@ impl TwoHead {
         }
     }
 
-    /// The same row by row, for the features of some rows of the last [`crate::nn::Mlp::forward_parts`].
+    /// The same row by row, for the features of some rows of the last [`crate::nn::Mlp::forward_batches`].
     fn augmented_rows(
         &self,
         parameters: &[f32],
-        looked_at: Range<usize>,
+        sought: Range<usize>,
         multipliers: &[f32],
         workspace: &mut TwoHeadWorkspace,
     ) {
@@ -129,9 +129,8 @@ impl TwoHead {
             workspace;
         let (n_terms, n_costs, width) =
             (self.head.n_terms(), self.n_heads - 1, self.heads.n_inputs);
-        let n_rows = looked_at.len();
-        let features = self.trunk.output_rows(looked_at.end, trunk_rows).0;
-        let features = &features[looked_at.start * width..];
+        let n_rows = sought.len();
+        let features = &self.trunk.last_rows(trunk_rows)[sought.start * width..sought.end * width];
         if terms.len() < n_rows * n_terms {
             terms.resize(n_rows * n_terms, 0.0);
         }

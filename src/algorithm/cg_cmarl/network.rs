@@ -33,16 +33,16 @@ pub struct TwoHead {
 /// Rows that go through the network in one pass, each batch with its number of rows.
 #[derive(Clone, Copy)]
 pub struct Pass<'a> {
-    /// Those that [`TwoHead::values_of_pass`] values afterwards.
-    pub(super) valued: (&'a [f32], usize),
-    /// Those whose joint actions are looked at.
-    pub(super) looked_at: (&'a [f32], usize),
+    /// Those that [`TwoHead::values_of_pass`] and [`TwoHead::backward`] take up afterwards; they come first.
+    pub(super) learned: (&'a [f32], usize),
+    /// Those whose best joint actions are sought.
+    pub(super) sought: (&'a [f32], usize),
 }
 
 impl<'a> Pass<'a> {
-    /// Rows whose joint actions are looked at, and no others.
+    /// Rows whose best joint actions are sought, and no others.
     pub fn of(rows: &'a [f32], n_rows: usize) -> Self {
-        Self { valued: (&[], 0), looked_at: (rows, n_rows) }
+        Self { learned: (&[], 0), sought: (rows, n_rows) }
     }
 }
 
@@ -56,8 +56,8 @@ pub struct TwoHeadWorkspace {
     /// Whether few of the last features were zero: then it does not pay to skip those that are.
     pub(super) dense: bool,
     valued_by_rows: bool,
-    /// Whether the last pass left the features of rows that are to be valued.
-    pub(super) has_valued: bool,
+    /// Rows to be learned from that were in the last pass, which left their features; 0 for none.
+    pub(super) learned_rows: usize,
     pub(super) terms: Columns,
     pub(super) rows: Vec<f32>,
     pub(super) column: Vec<f32>,
@@ -75,7 +75,7 @@ impl TwoHeadWorkspace {
     }
 
     /// Expects as many zeros as another network found in the same rows.
-    pub(super) fn follow(&mut self, other: &Self) {
+    pub(super) fn expect_zeros_as(&mut self, other: &Self) {
         self.dense = other.dense;
     }
 
@@ -194,11 +194,12 @@ impl TwoHead {
         values: &mut [f32],
         workspace: &mut TwoHeadWorkspace,
     ) {
-        workspace.has_valued = false;
+        workspace.learned_rows = 0;
         self.values_of_pass(parameters, (rows, n_rows), actions, values, workspace);
     }
 
-    /// [`Self::values`] of the rows that the last [`Pass`] was to leave the features of.
+    /// [`Self::values`] of the rows to be learned from in the last [`Pass`], which takes the features that it
+    /// left; of any rows where it left none.
     pub fn values_of_pass(
         &self,
         parameters: &[f32],
@@ -208,7 +209,9 @@ impl TwoHead {
         workspace: &mut TwoHeadWorkspace,
     ) {
         self.select(actions, n_rows, &mut workspace.selected);
-        let has_features = std::mem::take(&mut workspace.has_valued);
+        let learned_rows = std::mem::take(&mut workspace.learned_rows);
+        let has_features = learned_rows > 0;
+        debug_assert!(!has_features || learned_rows == n_rows, "{n_rows} of {learned_rows} rows");
         workspace.valued_by_rows = has_features || workspace.skips_zeros(n_rows);
         let features = if has_features {
             self.trunk.output_rows(n_rows, &mut workspace.trunk_rows).0
@@ -379,7 +382,7 @@ pub(super) mod tests {
     }
 
     /// Terms of some rows, and values and gradients of others, are the same bits whether all go through the
-    /// network together or one after the other.
+    /// network together or one after the other; with buffers that other rows went through before.
     #[test]
     fn one_pass_gives_what_two_give() {
         let mut rng = Streams::new(6).rng(Purpose::Problem, 0);
@@ -388,27 +391,44 @@ pub(super) mod tests {
         let (width, n_heads) = (network.n_inputs(), network.n_heads());
         let mut random =
             |len: usize| -> Vec<f32> { (0..len).map(|_| rng.normal() as f32).collect() };
-        for (n_valued, n_looked_at) in [(70, 45), (40, 90), (3, 64), (50, 3)] {
-            let (valued, looked_at) = (random(n_valued * width), random(n_looked_at * width));
-            let actions: Vec<usize> = (0..n_valued * 2).map(|i| i * 7 % 9).collect();
-            let d_values = random(n_valued * n_heads);
-            let run = |pass: Pass<'_>| {
-                let workspace = &mut TwoHeadWorkspace::default();
-                let multipliers: Vec<f32> = (0..n_looked_at * 2).map(|i| i as f32 * 0.1).collect();
+        let mut buffers = TwoHeadWorkspace::default();
+        let sizes = [(70, 45), (40, 90), (3, 64), (50, 3), (40, 32), (40, 31)];
+        // Every row has multipliers of its own, all rows share theirs, or there are none to add.
+        let multipliers: [fn(usize) -> f32; 3] = [|i| i as f32 * 0.1, |i| (i % 2) as f32, |_| 0.0];
+        for ((n_learned, n_sought), multiplier) in
+            sizes.into_iter().flat_map(|size| multipliers.map(|multiplier| (size, multiplier)))
+        {
+            let (learned, sought) = (random(n_learned * width), random(n_sought * width));
+            let multipliers: Vec<f32> = (0..n_sought * 2).map(multiplier).collect();
+            let actions: Vec<usize> = (0..n_learned * 2).map(|i| i * 7 % 9).collect();
+            let d_values = random(n_learned * n_heads);
+            let run = |pass: Pass<'_>, workspace: &mut TwoHeadWorkspace| {
                 let terms = network.terms(&parameters, pass, &multipliers, workspace).to_vec();
-                let joined = workspace.has_valued;
-                let (rows, mut values) = ((&valued[..], n_valued), vec![0.0; n_valued * n_heads]);
+                let joined = workspace.learned_rows;
+                let (rows, mut values) =
+                    ((&learned[..], n_learned), vec![0.0; n_learned * n_heads]);
                 network.values_of_pass(&parameters, rows, &actions, &mut values, workspace);
                 let mut gradient = network.gradient();
-                let rows = &valued[..];
-                network.backward(&parameters, &mut gradient, rows, n_valued, &d_values, workspace);
+                let (rows, n_rows) = rows;
+                network.backward(&parameters, &mut gradient, rows, n_rows, &d_values, workspace);
                 (joined, (terms, values, gradient.values().to_vec()))
             };
-            let (alone, expected) = run(Pass::of(&looked_at, n_looked_at));
-            let pass = Pass { valued: (&valued, n_valued), looked_at: (&looked_at, n_looked_at) };
-            let (joined, found) = run(pass);
-            assert_eq!((alone, joined), (false, n_looked_at > 32));
-            assert!(found == expected, "{n_valued} and {n_looked_at} rows");
+            let apart = Pass::of(&sought, n_sought);
+            let (alone, expected) = run(apart, &mut TwoHeadWorkspace::default());
+            let together = Pass { learned: (&learned, n_learned), sought: (&sought, n_sought) };
+            let (joined, found) = run(together, &mut TwoHeadWorkspace::default());
+            assert_eq!((alone, joined), (0, if are_many(n_sought) { n_learned } else { 0 }));
+            assert!(found == expected, "{n_learned} and {n_sought} rows");
+            assert!(run(together, &mut buffers).1 == expected, "{n_learned} and {n_sought} rows");
+            // What a pass left is not taken for what other rows are worth.
+            network.terms(&parameters, together, &multipliers, &mut buffers);
+            let (mut value, mut again) = (vec![0.0; n_heads], vec![0.0; n_heads]);
+            let other = &sought[..width];
+            network.values(&parameters, other, 1, &[5, 1], &mut value, &mut buffers);
+            let fresh = &mut TwoHeadWorkspace::default();
+            network.values(&parameters, other, 1, &[5, 1], &mut again, fresh);
+            assert_eq!(value, again);
+            assert!(run(apart, &mut buffers).1 == expected, "{n_learned} and {n_sought} rows");
         }
     }
 

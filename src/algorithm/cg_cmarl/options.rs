@@ -301,7 +301,8 @@ pub(super) fn memory(options: &CgCmarlOptions, spec: &Spec, n_environments: usiz
     let outcome = regions * (1.0 + n_constraints) + own;
     // Acting and learning each keep the tables of a state and the rows of a share of states.
     let per_state = regions * (entries + memory::row(&widths));
-    let batch = (options.learning.batch_size as f64).max(regions) * memory::row(&widths);
+    // The rows of both states for the network that learns, those of the next for the one that values.
+    let batch = 2.0 * (options.learning.batch_size as f64).max(regions) * memory::row(&widths);
     vec![
         Need::parameters("hidden", memory::parameters(&widths)),
         Need::numbers("buffer_size", memory::replay(spec, states, outcome)),

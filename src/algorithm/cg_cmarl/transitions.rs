@@ -68,7 +68,7 @@ pub(super) struct Transitions {
 impl Transitions {
     /// Rows of both states, which the network that chooses and learns takes together.
     pub(super) fn pass(&self) -> Pass<'_> {
-        Pass { valued: self.now.all(), looked_at: self.next.all() }
+        Pass { learned: self.now.all(), sought: self.next.all() }
     }
 
     /// Buffers for a team of so many agents.

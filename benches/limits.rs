@@ -25,7 +25,7 @@ use cgcmarl::{
 use pulp::{Arch, Simd, WithSimd};
 use std::{hint::black_box, time::Instant};
 
-/// How often everything is measured; the shortest time counts.
+/// How often everything is measured; the shortest time counts, the longest is shown.
 const ROUNDS: usize = 7;
 
 /// Registers that the loop of the limit works on at once.
@@ -61,20 +61,36 @@ struct Limit {
     numbers: f64,
 }
 
-/// Microseconds of the fastest round.
-fn fastest(mut work: impl FnMut()) -> f64 {
-    let time = |_| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_secs_f64() * 1e6
-    };
-    (0..ROUNDS).map(time).fold(f64::INFINITY, f64::min)
+/// Microseconds of the fastest round and of the slowest.
+#[derive(Clone, Copy)]
+struct Times {
+    least: f64,
+    most: f64,
+}
+
+impl Times {
+    /// All rounds, each of which tells its microseconds, of `count` parts: of one of them.
+    fn of(mut round: impl FnMut() -> f64, count: usize) -> Self {
+        let times: Vec<f64> = (0..ROUNDS).map(|_| round() / count as f64).collect();
+        Self {
+            least: times.iter().copied().fold(f64::INFINITY, f64::min),
+            most: times.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
+/// Microseconds that some work takes.
+fn microseconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64() * 1e6
 }
 
 impl Limit {
     fn measure() -> Self {
         let (count, mut lanes) = (1_000_000, 1);
-        let time = fastest(|| lanes = black_box(Arch::new().dispatch(Fused { count })).1);
+        let mut round = || lanes = black_box(Arch::new().dispatch(Fused { count })).1;
+        let time = Times::of(|| microseconds(&mut round), 1).least;
         let numbers = (2 * REGISTERS * count) as f64 / time;
         Self { vectors: numbers * lanes as f64, numbers }
     }
@@ -187,38 +203,37 @@ impl Subject {
     }
 
     /// Microseconds of an update, and operations of its products.
-    fn update(&mut self) -> (f64, f64) {
+    fn update(&mut self) -> (Times, f64) {
         let count = 100;
         self.remember(count);
         self.learner.update(self.environment.view());
-        let rounds = (0..ROUNDS).map(|_| {
+        let round = || {
             self.remember(count);
-            let start = Instant::now();
-            awake(|| self.learner.update(self.environment.view()));
-            start.elapsed().as_secs_f64() * 1e6 / count as f64
-        });
-        let time = rounds.fold(f64::INFINITY, f64::min);
+            microseconds(|| awake(|| self.learner.update(self.environment.view())))
+        };
+        let time = Times::of(round, count);
         let n_rows = self.options.learning.batch_size as f64;
         (time, n_rows * Arithmetic::of(&self.network).update())
     }
 
     /// Microseconds of a decision, and operations of its products.
-    fn decision(&mut self) -> (f64, f64) {
+    fn decision(&mut self) -> (Times, f64) {
         let states = self.remember(200);
         let Self { environment, policy, options, .. } = self;
         let view = environment.view();
         let spec = view.spec();
         let mut actions = [vec![0; spec.n_agents()]];
-        let time = fastest(|| {
+        let mut round = || {
             for states in states.chunks_exact(spec.state_width) {
                 policy.act(Batch { view, states, slots: &[0] }, &mut actions);
             }
-        });
+        };
+        let n_states = states.len() / spec.state_width;
+        let time = Times::of(|| microseconds(&mut round), n_states);
         let n_frames = options.average_symmetries.min(view.n_frames());
         let n_views = n_frames * (1 + usize::from(options.average_orders));
         let n_rows = (n_views * spec.max_regions) as f64;
-        let n_states = states.len() / spec.state_width;
-        (time / n_states as f64, n_rows * Arithmetic::of(&self.network).decision())
+        (time, n_rows * Arithmetic::of(&self.network).decision())
     }
 }
 
@@ -227,7 +242,7 @@ const HORIZON: usize = 25;
 
 /// Microseconds of a step with rewards, costs and every agent's row; those of the naive peer; and the
 /// operations that its rules need.
-fn step(agents: usize) -> (f64, f64, f64) {
+fn step(agents: usize) -> (Times, Times, f64) {
     let options = SimpleSpreadOptions { agents, ..SimpleSpreadOptions::default() };
     let mut environment = SimpleSpread::new(&options).expect("valid options");
     let spec = environment.view().spec().clone();
@@ -236,9 +251,9 @@ fn step(agents: usize) -> (f64, f64, f64) {
         (0..97).map(|_| (0..agents).map(|_| rng.below(25)).collect()).collect();
     let (mut outcome, mut state) = (Outcome::default(), vec![0.0; spec.state_width]);
     let mut rows = vec![0.0; agents * spec.agent_width];
-    let episodes = 200;
-    let time = fastest(|| {
-        for step in 0..episodes * HORIZON {
+    let steps = 200 * HORIZON;
+    let mut ours = || {
+        for step in 0..steps {
             if step % HORIZON == 0 {
                 environment.reset(&mut rng);
             }
@@ -250,31 +265,33 @@ fn step(agents: usize) -> (f64, f64, f64) {
             }
             black_box(&rows);
         }
-    });
-    let naive = fastest(|| {
+    };
+    let ours = Times::of(|| microseconds(&mut ours), steps);
+    let mut naive = || {
         let mut peer = naive::Peer::default();
-        for step in 0..episodes * HORIZON {
+        for step in 0..steps {
             if step % HORIZON == 0 {
                 peer = naive::Peer::new(agents, &mut rng);
             }
             black_box(peer.step(&actions[step % actions.len()]));
         }
-    });
+    };
+    let naive = Times::of(|| microseconds(&mut naive), steps);
     // Motion: position and velocity in two axes. Six operations for the distance of two points and
     // what is made of it, of each pair and of each agent from each landmark. Then every row's
     // differences.
     let n = agents as f64;
     let operations = 8.0 * n + 6.0 * (n * (n - 1.0) / 2.0 + n * n) + 2.0 * n * (2.0 * n - 1.0);
-    let steps = (episodes * HORIZON) as f64;
-    (time / steps, naive / steps, operations)
+    (ours, naive, operations)
 }
 
 #[expect(clippy::print_stdout, reason = "its output is its purpose")]
-fn print(name: &str, (time, operations): (f64, f64), limit: f64, note: &str) {
-    let share = 100.0 * operations / limit / time;
-    let speed = operations / time / 1e3;
+fn print(name: &str, (time, operations): (Times, f64), limit: f64, note: &str) {
+    let Times { least, most } = time;
+    let share = 100.0 * operations / limit / least;
+    let speed = operations / least / 1e3;
     println!(
-        "| {name} | {time:.2} | {:.4} | {speed:.1} | {share:.0} % | {note} |",
+        "| {name} | {least:.2} - {most:.2} | {:.4} | {speed:.1} | {share:.0} % | {note} |",
         operations / 1e6
     );
 }
@@ -293,9 +310,9 @@ fn updates(preset: &str, agents: &str) {
     for (threads, called) in [(1_u32, "one thread"), (2, "two threads")] {
         let (limit, update) =
             on(threads as usize, || (Limit::measure(), Subject::new(&settings).update()));
-        alone = if threads == 1 { update.0 } else { alone };
+        alone = if threads == 1 { update.0.least } else { alone };
         let name = format!("update, {preset}, {agents} agents, {called}");
-        let note = format!("{:.2} × one thread", alone / update.0);
+        let note = format!("{:.2} × one thread", alone / update.0.least);
         print(&name, update, f64::from(threads) * limit.vectors, &note);
     }
 }
@@ -308,7 +325,7 @@ fn main() {
         limit.vectors / 1e3,
         limit.numbers / 1e3
     );
-    println!("| | µs | MFLOP | GFLOP/s | of the limit | |");
+    println!("| | µs, least - most | MFLOP | GFLOP/s | of the limit | |");
     println!("|---|---|---|---|---|---|");
     for (preset, agents) in [("paper", "3"), ("default", "3"), ("default", "6"), ("default", "10")]
     {
@@ -321,7 +338,8 @@ fn main() {
     }
     for agents in [3, 10] {
         let (limit, (time, naive, operations)) = on(1, || (Limit::measure(), step(agents)));
-        let note = format!("naive: {:.2} µs, {:.1} ×", naive, naive / time);
+        let Times { least, most } = naive;
+        let note = format!("naive: {least:.2} - {most:.2} µs, {:.1} ×", least / time.least);
         let name = format!("environment step, {agents} agents");
         print(&name, (time, operations), limit.numbers, &note);
     }

@@ -2,7 +2,8 @@
 
 use super::{
     exploration::TableNoise,
-    network::{Pass, TwoHead, TwoHeadWorkspace},
+    network::{TwoHead, TwoHeadWorkspace},
+    pass::Pass,
     region_views::{Averaging, RegionViews},
 };
 use crate::{

@@ -4,7 +4,8 @@
 //! of the last layer; where too few do, all heads are computed and added up.
 
 use super::{
-    network::{Pass, TwoHead, TwoHeadWorkspace},
+    network::{TwoHead, TwoHeadWorkspace},
+    pass::Pass,
     targets::augment,
 };
 use crate::nn::{Columns, Matrix, Start, is_sparse, product, row_argmax, vectorised};

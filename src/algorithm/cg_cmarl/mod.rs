@@ -13,6 +13,7 @@ mod head;
 mod leaving_tests;
 mod network;
 mod options;
+mod pass;
 mod policy;
 mod posed_terms;
 #[cfg(test)]

@@ -4,7 +4,8 @@
 
 use super::{
     head::{ABSENT, write_actions},
-    network::{Pass, TwoHead, TwoHeadWorkspace, present},
+    network::{TwoHead, TwoHeadWorkspace, present},
+    pass::Pass,
     sampling::Sample,
     targets::{head_targets, summed_error},
     transitions::{Span, Transitions},

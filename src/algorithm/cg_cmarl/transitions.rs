@@ -1,10 +1,6 @@
 //! Sampled transitions as rows of the network: the regions of each state, and those of the next.
 
-use super::{
-    head::ABSENT,
-    network::{Pass, TwoHead},
-    sampling::Sample,
-};
+use super::{head::ABSENT, network::TwoHead, pass::Pass, sampling::Sample};
 use crate::{
     algorithm::action_masks::ActionMasks,
     environment::{Pose, View, in_order},

@@ -182,8 +182,8 @@ impl TwoHead {
         self.values_of_pass(parameters, (rows, n_rows), actions, values, workspace);
     }
 
-    /// [`Self::values`] of the rows to be learned from in the last [`super::pass::Pass`], which takes the features that it
-    /// left; of any rows where it left none.
+    /// [`Self::values`] of the rows to be learned from in the last [`super::pass::Pass`], with the features
+    /// that it left; of any rows where it left none.
     pub fn values_of_pass(
         &self,
         parameters: &[f32],
